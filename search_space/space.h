@@ -1,0 +1,48 @@
+// Space: the Configs of one family for one (Workload, Target): a lazy cross product of knobs under constraints.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "src/core/config.h"
+
+namespace warpwright {
+
+struct Knob {
+  std::string name;
+  std::vector<int64_t> values;  // in order, so that neighbours differ by one step
+};
+
+/// The point is legal, or the first constraint that it breaks, as a sentence with the numbers in it.
+using LegalityCheck = std::function<std::optional<std::string>(const Config&)>;
+
+class Space {
+ public:
+  Space(std::string family, int space_version, std::vector<Knob> knobs, LegalityCheck why_illegal);
+
+  const std::string& family() const { return family_; }
+  const std::vector<Knob>& knobs() const { return knobs_; }
+  /// Points of the cross product, legal or not.
+  int64_t point_count() const;
+  Config point(int64_t index) const;
+  /// Unknown family, version, knob or value counts as illegal too.
+  std::optional<std::string> why_illegal(const Config& config) const;
+  /// Legal Configs in index order, at most `limit`.
+  std::vector<Config> enumerate(int64_t limit) const;
+  /// Uniform over the legal points by rejection; nullopt when `tries` points in a row were illegal.
+  std::optional<Config> sample(std::mt19937_64& random, int tries = 10000) const;
+  /// Legal Configs that differ from `config` in one knob by one step.
+  std::vector<Config> neighbours(const Config& config) const;
+
+ private:
+  std::string family_;
+  int space_version_;
+  std::vector<Knob> knobs_;
+  LegalityCheck why_illegal_;
+};
+
+}  // namespace warpwright

@@ -1,0 +1,148 @@
+// Workload: what changes the generated code of an operator or its legality. Never names, never values.
+//
+// Values (weights, multipliers, zero points, bounds, tables) travel beside it as `Values`, by the names given at each
+// OpKind. Notation: rne = round half to even in float32, fl = one IEEE float32 rounding, clamp(v, lo, hi) =
+// fmin(fmax(v, lo), hi). lo and hi are integer-valued float32 bounds on the centred code (code - zero point).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/core/dtype.h"
+#include "src/core/json.h"
+#include "src/core/tensor.h"
+
+namespace warpwright {
+
+enum class OpKind {
+  // y[n,p,q,k] over x[n,h,w,c]; acc = sum (x - x_zero_point) * (w - weight_zero_point[k]), int32, wrapping; padding
+  // counts as x_zero_point, that is 0. `dense` is the same with h = w = kernel = 1, n = rows, c = K.
+  // Values: weights s8|u8 [K][kernel_h][kernel_w][C/groups]; x_zero_point s32[1]; weight_zero_point s32 [1] or [K]
+  // (absent when the form is zero); bias s32[K] (epilogue.bias); multiplier f32[K]; y_zero_point s32[1]; pad_code.
+  //   residual none:      y = rne(clamp(fl(float(acc + bias) * multiplier[k]), lo, hi)) + y_zero_point
+  //   residual rounded:   d = rne(clamp(fl(float(acc + bias) * multiplier[k]), lo, hi))
+  //                       v = fl(fl(d * conv_scale) + fl(float(r - residual_zero_point) * residual_scale))
+  //   residual unrounded: v = fl(fl(float(acc + bias) * multiplier[k]) + fl(float(r - residual_zero_point) *
+  //                       residual_scale)), where multiplier[k] = fl(x_scale * w_scale[k]); lo and hi are absent
+  //   both:               y = rne(clamp(fl(v / y_scale), sum_lo, sum_hi)) + y_zero_point
+  //   table:              finally y = table[y & 255]; y before it has the type epilogue.table_input
+  // Scalars lo, hi, conv_scale, residual_scale, y_scale, sum_lo, sum_hi: f32[1]; residual_zero_point: s32[1];
+  // table: u8[256], output codes as raw bytes.
+  conv2d,
+  dense,
+  // f32 -> code: rne(clamp(fl(x / scale), lo, hi)) + zero_point (NaN gives lo). Values: scale, lo, hi, zero_point,
+  // pad_code.
+  quantize,
+  // code -> f32: fl(float(x - zero_point) * scale). Values: scale, zero_point.
+  dequantize,
+  // code -> code by table[x & 255]. Values: table u8[256], pad_code.
+  lookup,
+  // y = rne(clamp(fl(v / y_scale), lo, hi)) + y_zero_point with da = fl(float(a - a_zero_point) * a_scale), db alike;
+  // add: v = fl(da + db), mul: v = fl(da * db). An input extent of 1 broadcasts (n, h, w, c each).
+  // Values: a_scale, a_zero_point, b_scale, b_zero_point, y_scale, lo, hi, y_zero_point, pad_code.
+  add,
+  mul,
+  // Largest code of the window; padding is ignored. Values: pad_code.
+  max_pool,
+  // s = sum of (x - x_zero_point) over the window's positions inside the image, int32; count = number of these, or,
+  // with count_include_pad, of the positions inside the padded image;
+  // y = rne(clamp(fl(float(s) * fl(x_scale / fl(y_scale * float(count)))), lo, hi)) + y_zero_point.
+  // Values: x_scale, x_zero_point, y_scale, lo, hi, y_zero_point, pad_code.
+  average_pool,
+  // Codes of the inputs one behind the other along channels. Values: pad_code.
+  concat,
+  // The same elements in NCHW-linear order under another layout or shape (layout change, flatten, reshape); one type
+  // throughout. Values: pad_code (only for an nhwc output of codes).
+  layout,
+};
+
+enum class Layout {
+  nchw,  // dense, no padding
+  nhwc,  // pixel_stride elements from pixel to pixel; lanes beyond the channels hold pad_code
+};
+
+enum class ZeroPointForm { zero, scalar, per_channel };
+enum class ResidualForm { none, rounded, unrounded };
+
+/// One tensor as a kernel sees it. A matrix [rows, columns] has n = rows, c = columns, h = w = 1.
+struct TensorForm {
+  DType dtype = DType::s8;
+  Layout layout = Layout::nhwc;
+  int64_t n = 1, h = 1, w = 1, c = 1;
+  int64_t pixel_stride = 0;    // nhwc only, else 0
+  int64_t channel_offset = 0;  // nhwc only: first lane of this tensor within a pixel
+
+  int64_t pixels() const { return n * h * w; }
+  /// Elements of the buffer that holds it, pad lanes included.
+  int64_t buffer_elements() const;
+  int64_t buffer_bytes() const;
+  bool operator==(const TensorForm&) const = default;
+};
+
+struct Window {
+  int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  bool operator==(const Window&) const = default;
+};
+
+struct Epilogue {
+  bool bias = false;
+  ResidualForm residual = ResidualForm::none;
+  bool table = false;
+  DType table_input = DType::s8;  // type of the code before the table; equals the output's type without a table
+  bool operator==(const Epilogue&) const = default;
+};
+
+struct Workload {
+  OpKind kind = OpKind::conv2d;
+  std::vector<TensorForm> inputs;  // x [, residual] | x | a, b | parts
+  TensorForm output;
+  // conv2d and dense
+  int64_t groups = 1;
+  DType weight_dtype = DType::s8;
+  ZeroPointForm x_zero_point = ZeroPointForm::zero;  // zero or scalar
+  ZeroPointForm weight_zero_point = ZeroPointForm::zero;
+  Epilogue epilogue;
+  // conv2d and pools
+  Window window;
+  bool count_include_pad = false;  // average_pool
+
+  bool operator==(const Workload&) const = default;
+
+  bool is_matrix_product() const { return kind == OpKind::conv2d || kind == OpKind::dense; }
+  bool is_depthwise() const;       // conv2d with one input channel a group and more than one group
+  int64_t reduction_size() const;  // kernel_h * kernel_w * C / groups of a conv2d or dense
+  int64_t multiply_adds() const;   // of a conv2d or dense; 0 for others
+  /// Short text for tables, e.g. `conv2d 1x56x56x64 -> 256 k1 s1`.
+  std::string summary() const;
+};
+
+/// Constants of one operator by the names documented at its OpKind.
+using Values = std::map<std::string, Tensor>;
+
+std::string_view name(OpKind kind);
+OpKind op_kind_from_name(std::string_view text);
+
+/// Canonical JSON: sorted keys, only the fields that the kind uses. The same function serves tune and build.
+Json to_json(const Workload& workload);
+/// Throws UsageError on anything that to_json would not have written.
+Workload workload_from_json(const Json& json);
+/// `w1-` and 32 hexadecimal digits of the hash of the canonical JSON.
+std::string key(const Workload& workload);
+
+/// Throws InternalError unless shapes, windows and types fit together and every value the kind needs is there with its
+/// type and length.
+void check(const Workload& workload);
+void check(const Workload& workload, const Values& values);
+
+/// Lanes of a pixel that hold `channels`: 4 up to 4 channels, else the next multiple of 16.
+int64_t padded_channels(int64_t channels);
+
+/// Forms with the pixel stride of the project's own layout.
+TensorForm nhwc_form(DType dtype, int64_t n, int64_t h, int64_t w, int64_t c);
+TensorForm nchw_form(DType dtype, int64_t n, int64_t c, int64_t h, int64_t w);
+
+}  // namespace warpwright

@@ -1,0 +1,56 @@
+// What the interpreter counts of a launch and the clock turns into a time. No other contact between the two.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace warpwright {
+
+/// Issue pipes of a streaming multiprocessor, by which warp instructions are counted after folding (see folding.h).
+enum class Pipe {
+  integer,     // add, logic, compare, select, shift, prmt, lop3
+  multiply,    // integer mul and mad
+  dot,         // dp4a
+  floating,    // f32 add, mul, fma, min, max
+  conversion,  // cvt between integer and float, and rounding
+  special,     // reciprocal, division and square root sequences
+  shared,      // ld/st.shared, atomics on shared
+  global,      // ld/st.global, ld.global.nc, atomics
+  local,       // ld/st.local (spills)
+  constant,    // ld.param, ld.const
+  shuffle,     // shfl, vote, match, redux
+  control,     // bra, ret, exit
+  barrier,     // bar, membar
+};
+inline constexpr size_t kPipeCount = 13;
+
+/// Counts of one sampled CTA.
+struct CtaProfile {
+  std::array<uint64_t, kPipeCount> issued{};  // warp instructions by Pipe
+  uint64_t shared_wavefronts = 0;             // bank-conflict replays included
+  uint64_t shared_wavefronts_ideal = 0;       // without conflicts
+  uint64_t global_load_requests = 0;          // warp-level
+  uint64_t global_load_sectors = 0;           // 32-byte sectors over all requests
+  uint64_t global_store_requests = 0;
+  uint64_t global_store_sectors = 0;
+  uint64_t barriers = 0;                      // met by the CTA
+  uint64_t longest_warp_issued = 0;           // of the warp that issues most
+  uint64_t load_waits = 0;                    // of that warp: times that it stands before the first use of global loads
+  uint64_t shared_waits = 0;                  // of that warp: the same for shared loads
+  std::vector<uint64_t> read_sectors;         // distinct sector numbers (address / 32), sorted
+  std::vector<uint64_t> written_sectors;
+  double weight = 1;                          // how many CTAs of the grid it stands for
+};
+
+struct LaunchProfile {
+  std::vector<CtaProfile> sampled;  // stratified: interior, each border, tail
+  uint64_t ctas = 0;
+  uint32_t threads_per_cta = 0;
+  int registers_per_thread = 0;       // from the cubin's report
+  int64_t smem_bytes_per_cta = 0;     // static and dynamic
+  uint64_t footprint_bytes = 0;       // of all buffers bound to the launch
+};
+
+}  // namespace warpwright
