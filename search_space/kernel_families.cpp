@@ -1,0 +1,68 @@
+// The one explicit list of kernel families, and questions to all of them.
+#include <fmt/format.h>
+
+#include "search_space/kernel_family.h"
+#include "src/core/error.h"
+
+namespace warpwright {
+
+const std::vector<const KernelFamily*>& kernel_families() {
+  static const std::vector<const KernelFamily*> families = {};
+  return families;
+}
+
+std::vector<const KernelFamily*> families_for(const Workload& workload, const Target& target) {
+  std::vector<const KernelFamily*> fitting;
+  for (const KernelFamily* family : kernel_families()) {
+    if (!family->why_unsupported(workload, target)) fitting.push_back(family);
+  }
+  return fitting;
+}
+
+const KernelFamily* family_named(std::string_view name) {
+  for (const KernelFamily* family : kernel_families()) {
+    if (family->name() == name) return family;
+  }
+  return nullptr;
+}
+
+Config default_config(const Workload& workload, const Target& target) {
+  std::string reasons;
+  for (const KernelFamily* family : kernel_families()) {
+    const std::optional<std::string> reason = family->why_unsupported(workload, target);
+    if (!reason) return family->default_config(workload, target);
+    reasons += fmt::format("\n  {}: {}", family->name(), *reason);
+  }
+  throw UsageError(fmt::format("no kernel family takes {} on {}:{}", workload.summary(), target.name, reasons));
+}
+
+std::optional<std::string> why_illegal(const Workload& workload, const Config& config, const Target& target) {
+  const KernelFamily* family = family_named(config.family);
+  if (family == nullptr) return fmt::format("there is no kernel family {}", config.family);
+  if (auto reason = family->why_unsupported(workload, target)) return reason;
+  return family->space(workload, target).why_illegal(config);
+}
+
+const KernelFamily& family_of(const Config& config) {
+  const KernelFamily* family = family_named(config.family);
+  if (family == nullptr) {
+    std::string known;
+    for (const KernelFamily* each : kernel_families()) known += fmt::format(" {}", each->name());
+    throw UsageError(fmt::format("there is no kernel family {}; known:{}", config.family, known));
+  }
+  return *family;
+}
+
+std::vector<Tensor> pack_arguments(const Workload& workload, const Config& config, const KernelSource& kernel,
+                                   const Values& values) {
+  const KernelFamily& family = family_of(config);
+  std::vector<Tensor> packed(kernel.arguments.size());
+  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+    const KernelArgument& argument = kernel.arguments[i];
+    if (argument.role != KernelArgument::Role::constant && argument.role != KernelArgument::Role::scalar) continue;
+    packed[i] = family.pack(workload, config, argument.name, values);
+  }
+  return packed;
+}
+
+}  // namespace warpwright

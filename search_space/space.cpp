@@ -1,0 +1,111 @@
+// Lazy cross product of knobs under constraints.
+#include "search_space/space.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "src/core/error.h"
+
+namespace warpwright {
+
+Space::Space(std::string family, int space_version, std::vector<Knob> knobs, LegalityCheck why_illegal)
+    : family_(std::move(family)),
+      space_version_(space_version),
+      knobs_(std::move(knobs)),
+      why_illegal_(std::move(why_illegal)) {
+  int64_t points = 1;
+  for (const Knob& knob : knobs_) {
+    const auto count = static_cast<int64_t>(knob.values.size());
+    if (count == 0) throw InternalError(fmt::format("space {}: knob {} has no values", family_, knob.name));
+    if (points > std::numeric_limits<int64_t>::max() / count) {
+      throw InternalError(fmt::format("space {}: more points than int64 counts", family_));
+    }
+    points *= count;
+  }
+}
+
+int64_t Space::point_count() const {
+  int64_t points = 1;
+  for (const Knob& knob : knobs_) points *= static_cast<int64_t>(knob.values.size());
+  return points;
+}
+
+Config Space::point(int64_t index) const {
+  if (index < 0 || index >= point_count()) {
+    throw InternalError(fmt::format("space {}: point {} of {}", family_, index, point_count()));
+  }
+  Config config{family_, space_version_, {}};
+  for (auto knob = knobs_.rbegin(); knob != knobs_.rend(); ++knob) {
+    const auto count = static_cast<int64_t>(knob->values.size());
+    config.knobs[knob->name] = knob->values[static_cast<size_t>(index % count)];
+    index /= count;
+  }
+  return config;
+}
+
+std::optional<std::string> Space::why_illegal(const Config& config) const {
+  if (config.family != family_) return fmt::format("family is {}, not {}", config.family, family_);
+  if (config.space_version != space_version_) {
+    return fmt::format("space version {} of {} is not today's {}", config.space_version, family_, space_version_);
+  }
+  for (const Knob& knob : knobs_) {
+    const auto found = config.knobs.find(knob.name);
+    if (found == config.knobs.end()) return fmt::format("knob {} is absent", knob.name);
+    if (std::find(knob.values.begin(), knob.values.end(), found->second) == knob.values.end()) {
+      return fmt::format("knob {} = {} is none of {}", knob.name, found->second, fmt::join(knob.values, ", "));
+    }
+  }
+  if (config.knobs.size() != knobs_.size()) {
+    for (const auto& [name, value] : config.knobs) {
+      const bool known = std::any_of(knobs_.begin(), knobs_.end(), [&](const Knob& knob) { return knob.name == name; });
+      if (!known) return fmt::format("family {} has no knob {}", family_, name);
+    }
+  }
+  return why_illegal_(config);
+}
+
+std::vector<Config> Space::enumerate(int64_t limit) const {
+  std::vector<Config> legal;
+  const int64_t points = point_count();
+  for (int64_t index = 0; index < points && static_cast<int64_t>(legal.size()) < limit; ++index) {
+    Config config = point(index);
+    if (!why_illegal_(config)) legal.push_back(std::move(config));
+  }
+  return legal;
+}
+
+std::optional<Config> Space::sample(std::mt19937_64& random, int tries) const {
+  // Plain rejection on the raw generator: std::uniform_int_distribution differs between standard libraries.
+  const auto points = static_cast<uint64_t>(point_count());
+  const uint64_t accepted = std::numeric_limits<uint64_t>::max() - std::numeric_limits<uint64_t>::max() % points;
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    uint64_t draw = random();
+    while (draw >= accepted) draw = random();
+    Config config = point(static_cast<int64_t>(draw % points));
+    if (!why_illegal_(config)) return config;
+  }
+  return std::nullopt;
+}
+
+std::vector<Config> Space::neighbours(const Config& config) const {
+  std::vector<Config> legal;
+  for (const Knob& knob : knobs_) {
+    const auto here = std::find(knob.values.begin(), knob.values.end(), config.at(knob.name));
+    if (here == knob.values.end()) continue;
+    const auto at = here - knob.values.begin();
+    for (const std::ptrdiff_t step : {-1, 1}) {
+      const std::ptrdiff_t other = at + step;
+      if (other < 0 || other >= static_cast<std::ptrdiff_t>(knob.values.size())) continue;
+      Config neighbour = config;
+      neighbour.knobs[knob.name] = knob.values[static_cast<size_t>(other)];
+      if (!why_illegal_(neighbour)) legal.push_back(std::move(neighbour));
+    }
+  }
+  return legal;
+}
+
+}  // namespace warpwright
