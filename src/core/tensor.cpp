@@ -1,0 +1,43 @@
+// Host tensors.
+#include "src/core/tensor.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+
+#include "src/core/error.h"
+
+namespace warpwright {
+
+namespace {
+
+template <typename T>
+Tensor vector_of(DType dtype, std::span<const T> values) {
+  Tensor tensor(dtype, {static_cast<int64_t>(values.size())});
+  if (!values.empty()) std::memcpy(tensor.bytes.data(), values.data(), values.size_bytes());
+  return tensor;
+}
+
+}  // namespace
+
+int64_t element_count(const Shape& shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape) {
+    if (extent < 0) throw UsageError(fmt::format("negative extent {} in a shape", extent));
+    if (__builtin_mul_overflow(count, extent, &count)) throw UsageError("a shape has more than 2^63 elements");
+  }
+  return count;
+}
+
+Tensor::Tensor(DType dtype_, Shape shape_) : dtype(dtype_), shape(std::move(shape_)) {
+  bytes.resize(static_cast<size_t>(element_count(shape)) * size_bytes(dtype));
+}
+
+int64_t Tensor::size() const { return static_cast<int64_t>(bytes.size() / size_bytes(dtype)); }
+
+Tensor scalar_f32(float value) { return vector_of(DType::f32, std::span<const float>(&value, 1)); }
+Tensor scalar_s32(int32_t value) { return vector_of(DType::s32, std::span<const int32_t>(&value, 1)); }
+Tensor vector_f32(std::span<const float> values) { return vector_of(DType::f32, values); }
+Tensor vector_s32(std::span<const int32_t> values) { return vector_of(DType::s32, values); }
+
+}  // namespace warpwright
