@@ -1,0 +1,141 @@
+// Workloads: keys that must never change, what changes them and what does not, checks.
+#include "src/core/workload.h"
+
+#include <gtest/gtest.h>
+
+#include "src/core/error.h"
+
+namespace warpwright {
+namespace {
+
+Workload conv3x3() {
+  Workload workload;
+  workload.kind = OpKind::conv2d;
+  workload.inputs = {nhwc_form(DType::u8, 1, 56, 56, 64)};
+  workload.output = nhwc_form(DType::u8, 1, 56, 56, 128);
+  workload.window = {3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
+  workload.x_zero_point = ZeroPointForm::scalar;
+  workload.epilogue = {true, ResidualForm::none, false, DType::u8};
+  return workload;
+}
+
+Workload dense() {
+  Workload workload;
+  workload.kind = OpKind::dense;
+  workload.inputs = {nhwc_form(DType::s8, 4, 1, 1, 1280)};
+  workload.output = nhwc_form(DType::s8, 4, 1, 1, 1000);
+  workload.epilogue = {true, ResidualForm::none, false, DType::s8};
+  return workload;
+}
+
+Workload pool() {
+  Workload workload;
+  workload.kind = OpKind::average_pool;
+  workload.inputs = {nhwc_form(DType::u8, 1, 7, 7, 320)};
+  workload.output = nhwc_form(DType::u8, 1, 1, 1, 320);
+  workload.window = {7, 7, 1, 1, 1, 1, 0, 0, 0, 0};
+  return workload;
+}
+
+TEST(Workload, golden_keys) {
+  EXPECT_EQ(key(conv3x3()), "GOLDEN_CONV");
+  EXPECT_EQ(key(dense()), "GOLDEN_DENSE");
+  EXPECT_EQ(key(pool()), "GOLDEN_POOL");
+}
+
+TEST(Workload, canonical_json_round_trips) {
+  for (const Workload& workload : {conv3x3(), dense(), pool()}) {
+    EXPECT_EQ(workload_from_json(to_json(workload)), workload);
+    EXPECT_EQ(key(workload_from_json(Json::parse(to_json(workload).dump()))), key(workload));
+  }
+}
+
+TEST(Workload, every_field_that_changes_code_changes_the_key) {
+  const std::string before = key(conv3x3());
+  auto changed = [&](auto change) {
+    Workload workload = conv3x3();
+    change(workload);
+    return key(workload) != before;
+  };
+  EXPECT_TRUE(changed([](Workload& w) { w.inputs[0].dtype = DType::s8; }));
+  EXPECT_TRUE(changed([](Workload& w) { w.weight_dtype = DType::u8; }));
+  EXPECT_TRUE(changed([](Workload& w) { w.x_zero_point = ZeroPointForm::zero; }));
+  EXPECT_TRUE(changed([](Workload& w) { w.weight_zero_point = ZeroPointForm::scalar; }));
+  EXPECT_TRUE(changed([](Workload& w) { w.weight_zero_point = ZeroPointForm::per_channel; }));
+  EXPECT_TRUE(changed([](Workload& w) { w.epilogue.bias = false; }));
+  EXPECT_TRUE(changed([](Workload& w) { w.epilogue.table = true; }));
+  EXPECT_TRUE(changed([](Workload& w) {
+    w.epilogue.residual = ResidualForm::rounded;
+    w.inputs.push_back(w.output);
+  }));
+  EXPECT_TRUE(changed([](Workload& w) { w.groups = 2; }));
+  EXPECT_TRUE(changed([](Workload& w) { w.output.pixel_stride = 256; }));
+  EXPECT_TRUE(changed([](Workload& w) { w.inputs[0].channel_offset = 16, w.inputs[0].pixel_stride = 80; }));
+  EXPECT_TRUE(changed([](Workload& w) { w.window.pad_top = 0, w.window.pad_bottom = 2; }));
+}
+
+TEST(Workload, foreign_json_is_refused) {
+  const Json good = to_json(conv3x3());
+  auto refused = [&](auto change) {
+    Json json = good;
+    change(json);
+    EXPECT_THROW(workload_from_json(json), UsageError) << json.dump();
+  };
+  refused([](Json& j) { j.erase("window"); });
+  refused([](Json& j) { j["kind"] = "conv3d"; });
+  refused([](Json& j) { j["groups"] = 3; });
+  refused([](Json& j) { j["groups"] = 0; });
+  refused([](Json& j) { j["surprise"] = 1; });
+  refused([](Json& j) { j["inputs"][0]["nhwc"][3] = -1; });
+  refused([](Json& j) { j["inputs"][0]["pixel_stride"] = 63; });
+  refused([](Json& j) { j["inputs"][0]["nhwc"] = {1, 2147483648, 2147483648, 64}; });
+  refused([](Json& j) { j["window"]["stride"] = {0, 1}; });
+  refused([](Json& j) { j["output"]["nhwc"] = {1, 55, 56, 128}; });
+  refused([](Json& j) { j = "text"; });
+  refused([](Json& j) { j = nullptr; });
+}
+
+TEST(Workload, values_are_checked_by_name_type_length_and_range) {
+  Workload workload = dense();
+  Values values;
+  values["weights"] = Tensor(DType::s8, {1000, 1, 1, 1280});
+  values["x_zero_point"] = scalar_s32(0);
+  values["bias"] = Tensor(DType::s32, {1000});
+  values["multiplier"] = Tensor(DType::f32, {1000});
+  values["y_zero_point"] = scalar_s32(3);
+  values["lo"] = scalar_f32(-131);
+  values["hi"] = scalar_f32(124);
+  values["pad_code"] = scalar_s32(3);
+  EXPECT_NO_THROW(check(workload, values));
+  auto broken = [&](auto change) {
+    Values copy = values;
+    change(copy);
+    EXPECT_THROW(check(workload, copy), InternalError);
+  };
+  broken([](Values& v) { v.erase("bias"); });
+  broken([](Values& v) { v["extra"] = scalar_f32(1); });
+  broken([](Values& v) { v["x_zero_point"] = scalar_s32(1); });
+  broken([](Values& v) { v["hi"] = scalar_f32(125); });
+  broken([](Values& v) { v["lo"] = scalar_f32(-130.5F); });
+  broken([](Values& v) { v["weights"] = Tensor(DType::u8, {1000, 1, 1, 1280}); });
+  broken([](Values& v) { v["multiplier"].as<float>()[7] = INFINITY; });
+  broken([](Values& v) { v["pad_code"] = scalar_s32(200); });
+}
+
+TEST(Workload, padded_channels_are_4_or_multiples_of_16) {
+  EXPECT_EQ(padded_channels(1), 4);
+  EXPECT_EQ(padded_channels(4), 4);
+  EXPECT_EQ(padded_channels(5), 16);
+  EXPECT_EQ(padded_channels(16), 16);
+  EXPECT_EQ(padded_channels(17), 32);
+}
+
+TEST(Workload, arithmetic_of_sizes) {
+  EXPECT_EQ(conv3x3().reduction_size(), 576);
+  EXPECT_EQ(conv3x3().multiply_adds(), int64_t{56} * 56 * 128 * 576);
+  EXPECT_FALSE(conv3x3().is_depthwise());
+  EXPECT_EQ(conv3x3().summary(), "conv2d 1x56x56x64 -> 56x56x128 k3x3 s1 u8*s8");
+}
+
+}  // namespace
+}  // namespace warpwright
