@@ -34,10 +34,14 @@ struct Target {
 };
 
 Json to_json(const Target& target);
-/// Checks ranges; throws UsageError that names the field.
+/// Checks ranges; throws UsageError that names the field. Absent `timing` becomes that of the architecture.
 Target target_from_json(const Json& json);
 /// Hash of what the schedule depends on; `timing` is no part of it.
 std::string key(const Target& target);
+
+/// The clock's constants for an architecture, or for the nearest lower one that is known: name → {value, source}.
+/// Throws UsageError below 7.5.
+Json default_timing(int compute_capability);
 
 const std::vector<Target>& target_presets();
 /// Throws UsageError that lists the presets.
