@@ -3,9 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
-#include <optional>
 #include <string>
 
 #include "src/core/error.h"
@@ -48,20 +48,20 @@ Shape shape_of(const std::filesystem::path& path, std::string_view value) {
   if (value.empty() || value.front() != '(' || value.find(')') == std::string_view::npos) fail(path, "bad shape");
   value = value.substr(1, value.find(')') - 1);
   Shape shape;
-  std::optional<int64_t> extent;
+  int64_t extent = -1;  // none yet
   for (char c : value) {
     if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
-      extent = extent.value_or(0) * 10 + (c - '0');
-      if (*extent > int64_t{1} << 40) fail(path, "an extent of the shape is too large");
+      extent = std::max<int64_t>(extent, 0) * 10 + (c - '0');
+      if (extent > int64_t{1} << 40) fail(path, "an extent of the shape is too large");
     } else if (c == ',') {
-      if (!extent) fail(path, "bad shape");
-      shape.push_back(*extent);
-      extent.reset();
+      if (extent < 0) fail(path, "bad shape");
+      shape.push_back(extent);
+      extent = -1;
     } else if (c != ' ') {
       fail(path, "bad shape");
     }
   }
-  if (extent) shape.push_back(*extent);
+  if (extent >= 0) shape.push_back(extent);
   return shape;
 }
 

@@ -38,9 +38,9 @@ Workload pool() {
 }
 
 TEST(Workload, golden_keys) {
-  EXPECT_EQ(key(conv3x3()), "GOLDEN_CONV");
-  EXPECT_EQ(key(dense()), "GOLDEN_DENSE");
-  EXPECT_EQ(key(pool()), "GOLDEN_POOL");
+  EXPECT_EQ(key(conv3x3()), "w1-0024ee39a3e8eeebe673107c1563b13f");
+  EXPECT_EQ(key(dense()), "w1-776f6845d493aad13cb8a9bbbf4da0d3");
+  EXPECT_EQ(key(pool()), "w1-e5d2cbd0af772d457f8af203066ddfbf");
 }
 
 TEST(Workload, canonical_json_round_trips) {
