@@ -1,0 +1,27 @@
+// Folding: what ptxas makes of each PTX instruction, as far as the clock needs to know. Static, once a kernel.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/device/virtual/profile.h"
+#include "src/device/virtual/ptx.h"
+
+namespace warpwright {
+
+/// What a warp issues for one PTX instruction. Not 0 slots: the warp instructions of `pipe`; `special_slots` of
+/// Pipe::special come on top (division, square root). 0 slots: ptxas folds it into another instruction or drops it.
+struct IssueCost {
+  Pipe pipe = Pipe::integer;
+  uint8_t slots = 1;
+  uint8_t special_slots = 0;
+  bool operator==(const IssueCost&) const = default;
+};
+
+/// One IssueCost for each instruction of the kernel, in its order.
+std::vector<IssueCost> fold(const ptx::Kernel& kernel);
+
+/// Sum of all slots: the static count, LaunchProfile::static_issued.
+uint64_t total_slots(const std::vector<IssueCost>& costs);
+
+}  // namespace warpwright
