@@ -14,6 +14,7 @@
 #include "src/core/kernel.h"
 #include "src/core/outcome.h"
 #include "src/core/target.h"
+#include "src/core/tensor.h"
 
 namespace warpwright {
 
