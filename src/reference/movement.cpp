@@ -1,0 +1,52 @@
+// concat and layout: bytes move, none change.
+#include <algorithm>
+
+#include "src/reference/operators.h"
+#include "src/reference/parallel.h"
+#include "src/reference/tensor_view.h"
+
+namespace warpwright {
+
+void run_concat(const Operation& operation) {
+  const TensorForm& form = operation.workload.output;
+  const TensorView to(form);
+  const auto y = operation.output.as<uint8_t>();
+  int64_t channel = 0;
+  for (size_t i = 0; i < operation.inputs.size(); ++i) {
+    const TensorForm& part = operation.workload.inputs[i];
+    const TensorView from(part);
+    const auto x = operation.inputs[i]->as<uint8_t>();
+    for (int64_t pixel = 0; pixel < form.pixels(); ++pixel) {
+      std::copy_n(&x[from.base + pixel * from.stride_w], part.c, &y[to.base + pixel * to.stride_w + channel]);
+    }
+    channel += part.c;
+  }
+}
+
+namespace {
+
+/// Offset of element `linear` in NCHW order.
+int64_t offset_of(const TensorForm& form, const TensorView& view, int64_t linear) {
+  const int64_t w = linear % form.w, rest = linear / form.w;
+  const int64_t h = rest % form.h, planes = rest / form.h;
+  return view.at(planes / form.c, h, w, planes % form.c);
+}
+
+}  // namespace
+
+void run_layout(const Operation& operation) {
+  const TensorForm& x_form = operation.workload.inputs[0];
+  const TensorForm& y_form = operation.workload.output;
+  const TensorView from(x_form), to(y_form);
+  const auto x = operation.inputs[0]->as<uint8_t>();
+  const auto y = operation.output.as<uint8_t>();
+  const int64_t elements = y_form.pixels() * y_form.c;
+  constexpr int64_t kBlock = 1 << 14;
+  parallel_for((elements + kBlock - 1) / kBlock, [&](int64_t block) {
+    for (int64_t i = block * kBlock; i < std::min(elements, (block + 1) * kBlock); ++i) {
+      y[offset_of(y_form, to, i)] = x[offset_of(x_form, from, i)];
+    }
+  });
+}
+
+}  // namespace warpwright
