@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "src/core/error.h"
 #include "src/core/kernel.h"
 #include "src/core/outcome.h"
 #include "src/core/target.h"
@@ -19,6 +20,12 @@
 namespace warpwright {
 
 using DeviceAddress = uint64_t;
+
+/// The card is full.
+class OutOfDeviceMemory : public EnvironmentError {
+ public:
+  using EnvironmentError::EnvironmentError;
+};
 
 /// A loaded kernel. Freed with its Device.
 struct DeviceKernel {
@@ -55,8 +62,10 @@ class Device {
   virtual Evidence evidence() const = 0;
   /// For people and records: driver version or `virtual`.
   virtual std::string description() const = 0;
+  /// CUDA major version of the driver, which takes no newer cubins or PTX; nullopt where there is no driver.
+  virtual std::optional<int> driver_cuda_major() const { return std::nullopt; }
 
-  // Memory. allocate throws EnvironmentError when the card is full. `is_constant`: a kernel may not write to it.
+  // Memory. allocate throws OutOfDeviceMemory when the card is full. `is_constant`: a kernel may not write to it.
   virtual DeviceAddress allocate(int64_t bytes, std::string_view label, bool is_constant = false) = 0;
   virtual void free(DeviceAddress address) = 0;
   virtual void upload(DeviceAddress to, std::span<const std::byte> bytes) = 0;

@@ -1,0 +1,138 @@
+// The procedure of a measurement: resources, verification, time, and the output right again.
+#include "measure/measurement.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "src/core/error.h"
+
+namespace warpwright {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+Outcome outcome_of(OutcomeKind kind, std::string message) {
+  Outcome outcome;
+  outcome.kind = kind;
+  outcome.message = std::move(message);
+  return outcome;
+}
+
+/// One device with the kernel loaded and its buffers filled.
+class Bench {
+ public:
+  Bench(Device& device, const Meter::Plan& plan) : device_(device), buffers_(device, plan.data) {
+    launch_.kernel = device.load(plan.kernel);
+    launch_.shape = plan.launch;
+    launch_.arguments = buffers_.arguments();
+  }
+
+  Outcome verify() {
+    buffers_.poison_output();
+    Outcome outcome = device_.launch(launch_);
+    if (!outcome.ok()) return outcome;
+    if (auto fault = buffers_.fault("first launch")) return *fault;
+    return outcome;
+  }
+  Outcome time(const TimingOptions& timing) {
+    buffers_.poison_output();
+    Outcome outcome = device_.time(launch_, timing);
+    if (!outcome.ok()) return outcome;
+    if (auto fault = buffers_.fault("after the timed loop")) return *fault;
+    return outcome;
+  }
+
+ private:
+  Device& device_;
+  TrialBuffers buffers_;
+  Launch launch_;
+};
+
+/// A full card is an outcome, as it is not the Config's fault; what cannot be loaded is one as well.
+template <typename Step>
+Outcome on_bench(Device& device, const Meter::Plan& plan, Step step) {
+  std::unique_ptr<Bench> bench;
+  try {
+    bench = std::make_unique<Bench>(device, plan);
+  } catch (const OutOfDeviceMemory& error) {
+    return outcome_of(OutcomeKind::out_of_memory, error.what());
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    return outcome_of(OutcomeKind::launch_error, fmt::format("the kernel cannot be loaded: {}", error.what()));
+  }
+  try {
+    return step(*bench);
+  } catch (const EnvironmentError& error) {  // launch and time give a kernel's faults as outcomes: this is the card
+    return outcome_of(OutcomeKind::device_lost, error.what());
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> why_unlaunchable(const Target& target, const CompiledKernel& kernel,
+                                            const LaunchShape& launch) {
+  int64_t threads = 1;
+  for (const uint32_t extent : launch.block) threads *= extent;
+  for (const uint32_t extent : launch.grid) {
+    if (extent == 0) return "a grid extent is 0";
+  }
+  if (threads < 1 || threads > target.max_threads_per_block) {
+    return fmt::format("a CTA of {} threads; {} takes 1 to {}", threads, target.name, target.max_threads_per_block);
+  }
+  const int64_t smem = kernel.static_smem_bytes + launch.dynamic_smem_bytes;
+  if (smem > target.smem_per_block_bytes) {
+    return fmt::format("{} bytes of shared memory a CTA; {} has {}", smem, target.name, target.smem_per_block_bytes);
+  }
+  const int64_t warps = (threads + 31) / 32;
+  const int64_t registers = (kernel.registers + 7) / 8 * 8 * 32 * warps;
+  if (registers > target.registers_per_sm) {
+    return fmt::format("{} registers a thread times {} threads are {} registers; {} has {} an SM", kernel.registers,
+                       threads, registers, target.name, target.registers_per_sm);
+  }
+  return std::nullopt;
+}
+
+Meter::Meter(DeviceFactory open_device, std::string device_name)
+    : open_device_(std::move(open_device)), device_name_(std::move(device_name)) {}
+
+const Device& Meter::device() {
+  if (!card_) card_ = open_device_(device_name_, DeviceOptions{});
+  return *card_;
+}
+
+Measurement Meter::measure(const Plan& plan) {
+  Measurement result;
+  Clock::time_point begin = Clock::now();
+  const Device& known = device();
+  if (const auto reason = why_unlaunchable(known.target(), plan.kernel, plan.launch)) {
+    result.outcome = outcome_of(OutcomeKind::launch_error, *reason);
+    return result;
+  }
+  const bool is_card = known.evidence() == Evidence::silicon;
+  DeviceOptions options;
+  options.instruction_limit = plan.instruction_limit;
+  options.jobs = plan.device_jobs;
+  std::unique_ptr<Device> checked = is_card ? nullptr : open_device_(device_name_, options);
+  const auto timing_step = [&](Bench& bench) {
+    begin = Clock::now();
+    result.outcome = bench.time(plan.timing);
+    result.run_s = seconds_since(begin);
+    return result.outcome;
+  };
+  result.outcome = on_bench(is_card ? *card_ : *checked, plan, [&](Bench& bench) {
+    Outcome verified = bench.verify();
+    result.verify_s = seconds_since(begin);
+    return verified.ok() && is_card ? timing_step(bench) : verified;
+  });
+  if (is_card || !result.outcome.ok()) return result;
+  options.checked = false;
+  const std::unique_ptr<Device> fast = open_device_(device_name_, options);
+  result.outcome = on_bench(*fast, plan, timing_step);
+  return result;
+}
+
+}  // namespace warpwright

@@ -1,0 +1,184 @@
+// Answers the requests of measure/worker_protocol.h, one at a time.
+#include "measure/worker.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "measure/worker_protocol.h"
+#include "search_space/kernel_family.h"
+#include "src/core/error.h"
+#include "src/reference/reference.h"
+
+namespace warpwright {
+namespace {
+
+/// Lines of a file descriptor; nullopt at its end.
+class LineReader {
+ public:
+  explicit LineReader(int fd) : fd_(fd) {}
+
+  std::optional<std::string> next() {
+    std::string block(size_t{1} << 16, '\0');
+    while (true) {
+      if (const size_t newline = unread_.find('\n'); newline != std::string::npos) {
+        std::string line = unread_.substr(0, newline);
+        unread_.erase(0, newline + 1);
+        return line;
+      }
+      const ssize_t count = read(fd_, block.data(), block.size());
+      if (count == 0 || (count < 0 && errno != EINTR)) return std::nullopt;
+      if (count > 0) unread_.append(block.data(), static_cast<size_t>(count));
+    }
+  }
+
+ private:
+  int fd_;
+  std::string unread_;
+};
+
+bool write_line(int fd, const Json& json) {
+  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  size_t written = 0;
+  while (written < line.size()) {
+    const ssize_t count = write(fd, line.data() + written, line.size() - written);
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) written += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+class Worker {
+ public:
+  explicit Worker(WorkerParts parts) : parts_(std::move(parts)) {}
+  Json answer(const Json& request);
+
+ private:
+  struct Prepared {
+    std::string key;
+    Example example;
+    Tensor expected;
+  };
+  static constexpr size_t kPreparedAtMost = 4;
+
+  Json environment(const EnvironmentRequest& request);
+  Json compile(const CompileRequest& request);
+  Json measure(MeasureRequest request);
+  const Prepared& prepare(const PrepareRequest& request);
+  Compiler& compiler(const std::string& nvrtc_path);
+  Meter& meter(const std::string& device);
+
+  WorkerParts parts_;
+  std::map<std::string, std::unique_ptr<Compiler>> compilers_;
+  std::map<std::string, Meter> meters_;
+  std::deque<Prepared> prepared_;  // newest first
+};
+
+Json Worker::answer(const Json& request) {
+  const std::string kind = request.at("request").get<std::string>();
+  if (kind == "environment") return environment(environment_request_from_json(request));
+  if (kind == "compile") return compile(compile_request_from_json(request));
+  if (kind == "measure") return measure(measure_request_from_json(request));
+  if (kind == "prepare") {
+    prepare(prepare_request_from_json(request));
+    return Json::object();
+  }
+  throw InternalError(fmt::format("a request '{}', which this worker does not know", kind));
+}
+
+Compiler& Worker::compiler(const std::string& nvrtc_path) {
+  std::unique_ptr<Compiler>& compiler = compilers_[nvrtc_path];
+  if (!compiler) compiler = parts_.open_compiler(nvrtc_path);
+  return *compiler;
+}
+
+Meter& Worker::meter(const std::string& device) {
+  return meters_.try_emplace(device, parts_.open_device, device).first->second;
+}
+
+Json Worker::environment(const EnvironmentRequest& request) {
+  const Device& device = meter(request.device).device();
+  const Compiler& nvrtc = compiler(request.nvrtc_path);
+  const std::optional<int> driver = device.driver_cuda_major();
+  if (driver && nvrtc.cuda_major() > *driver) {
+    throw EnvironmentError(
+        fmt::format("{} makes code for CUDA {}, but the driver ({}) takes CUDA {} at most. Install a newer driver "
+                    "(CUDA 13 needs 580 or later), or use the NVRTC of CUDA {} with --nvrtc PATH.",
+                    nvrtc.version(), nvrtc.cuda_major(), device.description(), *driver, *driver));
+  }
+  EnvironmentAnswer answer;
+  answer.target = device.target();
+  answer.evidence = device.evidence();
+  answer.device_description = device.description();
+  answer.compiler = nvrtc.version();
+  return to_json(answer);
+}
+
+Json Worker::compile(const CompileRequest& request) {
+  const auto result = compiler(request.nvrtc_path).compile(request.source, request.arch);
+  if (const CompiledKernel* kernel = std::get_if<CompiledKernel>(&result)) write_binaries(request.stem, *kernel);
+  return compile_answer(result);
+}
+
+const Worker::Prepared& Worker::prepare(const PrepareRequest& request) {
+  const std::string wanted = fmt::format("{}/{}", key(request.workload), request.seed);
+  for (const Prepared& prepared : prepared_) {
+    if (prepared.key == wanted) return prepared;
+  }
+  Prepared prepared;
+  prepared.key = wanted;
+  prepared.example = make_example(request.workload, request.seed);
+  std::vector<const Tensor*> inputs;
+  for (const Tensor& input : prepared.example.inputs) inputs.push_back(&input);
+  prepared.expected = run_reference(request.workload, prepared.example.values, inputs);
+  prepared_.push_front(std::move(prepared));
+  if (prepared_.size() > kPreparedAtMost) prepared_.pop_back();
+  return prepared_.front();
+}
+
+Json Worker::measure(MeasureRequest request) {
+  const Prepared& prepared = prepare(request.prepared);
+  read_binaries(request.stem, request.kernel);
+  const Workload& workload = request.prepared.workload;
+  const std::vector<Tensor> packed =
+      pack_arguments(workload, request.config, request.source, prepared.example.values);
+  const TrialData data{workload, prepared.example, prepared.expected, request.source.arguments, packed};
+  const Measurement measured = meter(request.device).measure({data, request.kernel, request.source.launch,
+                                                              request.instruction_limit, request.device_jobs, {}});
+  return to_json(MeasureAnswer{measured.outcome, measured.verify_s, measured.run_s});
+}
+
+}  // namespace
+
+int run_worker(int in_fd, int out_fd) {
+  return run_worker(in_fd, out_fd,
+                    {[](const std::string& path) { return open_nvrtc(path); },
+                     [](std::string_view name, const DeviceOptions& options) { return open_device(name, options); }});
+}
+
+int run_worker(int in_fd, int out_fd, WorkerParts parts) {
+  // The channel is ours alone: whatever a library prints goes to stderr.
+  const int answers = dup(out_fd);
+  if (answers < 0 || (out_fd == STDOUT_FILENO && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)) {
+    throw EnvironmentError("the worker's output cannot be opened");
+  }
+  Worker worker(std::move(parts));
+  LineReader requests(in_fd);
+  if (!write_line(answers, worker_hello())) return 1;
+  while (const std::optional<std::string> line = requests.next()) {
+    Json answer;
+    try {
+      answer = worker.answer(Json::parse(*line));
+    } catch (const std::exception& error) {
+      answer = error_answer(error);
+    }
+    if (!write_line(answers, answer)) return 1;
+  }
+  return 0;
+}
+
+}  // namespace warpwright

@@ -1,0 +1,23 @@
+// Worker: the body of `warpwright worker`, which compiles and measures on request until its input ends.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "measure/compiler.h"
+#include "measure/measurement.h"
+
+namespace warpwright {
+
+/// What a worker works with.
+struct WorkerParts {
+  std::function<std::unique_ptr<Compiler>(const std::string& nvrtc_path)> open_compiler;
+  DeviceFactory open_device;
+};
+
+/// NVRTC and the devices of --device. Returns the exit status: 0 when the input ended.
+int run_worker(int in_fd, int out_fd);
+int run_worker(int in_fd, int out_fd, WorkerParts parts);
+
+}  // namespace warpwright
