@@ -1,0 +1,157 @@
+// Lists of awkward Workloads: odd channels, slices of wider buffers, asymmetric windows, every epilogue.
+#include "tests/reference/examples/workloads.h"
+
+#include <array>
+
+namespace warpwright::testing {
+
+namespace {
+
+int64_t extent(int64_t in, int64_t pads, int64_t kernel, int64_t dilation, int64_t stride) {
+  return (in + pads - dilation * (kernel - 1) - 1) / stride + 1;
+}
+
+/// `form` as lanes [offset, offset + c) of pixels of `stride` lanes.
+TensorForm slice(TensorForm form, int64_t stride, int64_t offset) {
+  form.pixel_stride = stride;
+  form.channel_offset = offset;
+  return form;
+}
+
+Workload light(OpKind kind, std::vector<TensorForm> inputs, TensorForm output) {
+  Workload workload;
+  workload.kind = kind;
+  workload.inputs = std::move(inputs);
+  workload.output = output;
+  return workload;
+}
+
+Workload pool(OpKind kind, TensorForm x, DType y, Window window, bool count_include_pad = false) {
+  const int64_t h = extent(x.h, window.pad_top + window.pad_bottom, window.kernel_h, window.dilation_h,
+                           window.stride_h);
+  const int64_t w = extent(x.w, window.pad_left + window.pad_right, window.kernel_w, window.dilation_w,
+                           window.stride_w);
+  Workload workload = light(kind, {x}, nhwc_form(y, x.n, h, w, x.c));
+  workload.window = window;
+  workload.count_include_pad = count_include_pad;
+  return workload;
+}
+
+}  // namespace
+
+Window square_window(int64_t kernel, int64_t stride, int64_t pad, int64_t dilation) {
+  return {kernel, kernel, stride, stride, dilation, dilation, pad, pad, pad, pad};
+}
+
+Workload conv2d_workload(TensorForm x, DType y, int64_t outputs, int64_t groups, Window window) {
+  Workload workload = pool(OpKind::conv2d, x, y, window);
+  workload.output = nhwc_form(y, x.n, workload.output.h, workload.output.w, outputs);
+  workload.groups = groups;
+  workload.epilogue.bias = true;
+  workload.epilogue.table_input = y;
+  return workload;
+}
+
+Workload dense_workload(DType x, DType y, int64_t rows, int64_t inputs, int64_t outputs) {
+  Workload workload = conv2d_workload(nhwc_form(x, rows, 1, 1, inputs), y, outputs, 1, {});
+  workload.kind = OpKind::dense;
+  return workload;
+}
+
+std::vector<Workload> product_workloads() {
+  constexpr DType s8 = DType::s8, u8 = DType::u8;
+  std::vector<Workload> list;
+  auto add = [&](Workload workload) -> Workload& { return list.emplace_back(std::move(workload)); };
+  add(conv2d_workload(nhwc_form(s8, 1, 7, 9, 3), s8, 5, 1, square_window(3, 1, 1)));
+  add(conv2d_workload(nhwc_form(u8, 2, 8, 8, 16), u8, 32, 1, square_window(1, 1, 0))).x_zero_point =
+      ZeroPointForm::scalar;
+  add(conv2d_workload(nhwc_form(u8, 1, 11, 6, 17), s8, 70, 1, {3, 2, 2, 1, 1, 2, 0, 2, 3, 1})).x_zero_point =
+      ZeroPointForm::scalar;
+  Workload& grouped = add(conv2d_workload(nhwc_form(s8, 1, 6, 6, 12), u8, 18, 3, square_window(3, 1, 2, 2)));
+  grouped.weight_dtype = u8;
+  grouped.weight_zero_point = ZeroPointForm::per_channel;
+  grouped.x_zero_point = ZeroPointForm::scalar;
+  Workload& stem = add(conv2d_workload(nhwc_form(u8, 1, 15, 15, 3), u8, 8, 1, square_window(7, 2, 3)));
+  stem.weight_dtype = u8;
+  stem.weight_zero_point = ZeroPointForm::scalar;
+  stem.x_zero_point = ZeroPointForm::scalar;
+  stem.epilogue.bias = false;
+  Workload& depthwise = add(conv2d_workload(nhwc_form(u8, 2, 9, 7, 20), s8, 20, 20, square_window(3, 2, 1)));
+  depthwise.x_zero_point = ZeroPointForm::scalar;
+  depthwise.weight_zero_point = ZeroPointForm::per_channel;
+  add(conv2d_workload(nhwc_form(s8, 1, 9, 7, 6), s8, 18, 6, square_window(5, 1, 2)));  // channel multiplier 3
+  Workload& sliced = add(conv2d_workload(slice(nhwc_form(s8, 1, 5, 5, 10), 64, 20), s8, 12, 1, square_window(3, 1, 1)));
+  sliced.output = slice(sliced.output, 48, 16);
+  Workload& rounded = add(conv2d_workload(nhwc_form(s8, 1, 6, 6, 16), s8, 24, 1, square_window(3, 1, 1)));
+  rounded.epilogue.residual = ResidualForm::rounded;
+  rounded.inputs.push_back(slice(rounded.output, 64, 8));
+  Workload& unrounded = add(conv2d_workload(nhwc_form(u8, 1, 6, 6, 16), s8, 24, 1, square_window(1, 1, 0)));
+  unrounded.x_zero_point = ZeroPointForm::scalar;
+  unrounded.epilogue.residual = ResidualForm::unrounded;
+  unrounded.inputs.push_back(nhwc_form(u8, 1, 6, 6, 24));
+  Workload& table = add(conv2d_workload(nhwc_form(s8, 1, 6, 6, 16), u8, 9, 1, square_window(1, 1, 0)));
+  table.epilogue.table = true;
+  table.epilogue.table_input = s8;
+  Workload& both = add(conv2d_workload(nhwc_form(s8, 1, 5, 6, 8), s8, 8, 8, square_window(3, 1, 1)));
+  both.epilogue.residual = ResidualForm::rounded;
+  both.epilogue.table = true;
+  both.epilogue.table_input = u8;
+  both.inputs.push_back(nhwc_form(u8, 1, 5, 6, 8));
+  add(dense_workload(s8, s8, 1, 64, 100));
+  add(dense_workload(u8, u8, 5, 33, 10)).x_zero_point = ZeroPointForm::scalar;
+  return list;
+}
+
+std::vector<Workload> light_workloads() {
+  constexpr DType s8 = DType::s8, u8 = DType::u8, f32 = DType::f32;
+  std::vector<Workload> list;
+  for (const auto& [n, h, w, c] : std::vector<std::array<int64_t, 4>>{{1, 17, 13, 3}, {2, 5, 6, 40}, {3, 1, 1, 1000}}) {
+    for (const DType code : {s8, u8}) {
+      list.push_back(light(OpKind::quantize, {nchw_form(f32, n, c, h, w)}, nhwc_form(code, n, h, w, c)));
+      list.push_back(light(OpKind::dequantize, {nhwc_form(code, n, h, w, c)}, nchw_form(f32, n, c, h, w)));
+      list.push_back(light(OpKind::lookup, {nhwc_form(code, n, h, w, c)}, nhwc_form(u8, n, h, w, c)));
+      list.push_back(light(OpKind::layout, {nhwc_form(code, n, h, w, c)}, nhwc_form(code, n, 1, 1, c * h * w)));
+      list.push_back(light(OpKind::layout, {nhwc_form(code, n, h, w, c)}, nchw_form(code, n, c, h, w)));
+      list.push_back(light(OpKind::layout, {nchw_form(code, n, c, h, w)}, nhwc_form(code, 1, 1, n, c * h * w)));
+    }
+  }
+  list.push_back(light(OpKind::layout, {nchw_form(s8, 1, 6, 4, 5)}, nchw_form(s8, 2, 3, 5, 4)));
+  const TensorForm wide = slice(nhwc_form(u8, 1, 6, 7, 20), 64, 12);
+  list.push_back(light(OpKind::lookup, {wide}, slice(nhwc_form(s8, 1, 6, 7, 20), 48, 16)));
+  list.push_back(light(OpKind::quantize, {nchw_form(f32, 1, 20, 6, 7)}, wide));
+  list.push_back(light(OpKind::dequantize, {wide}, nchw_form(f32, 1, 20, 6, 7)));
+  list.push_back(light(OpKind::layout, {wide}, slice(nhwc_form(u8, 1, 6, 7, 20), 32, 0)));
+  for (const OpKind kind : {OpKind::add, OpKind::mul}) {
+    const TensorForm y = nhwc_form(s8, 2, 5, 6, 24);
+    list.push_back(light(kind, {y, y}, y));
+    list.push_back(light(kind, {nhwc_form(u8, 2, 5, 6, 24), nhwc_form(s8, 2, 1, 1, 24)}, y));
+    list.push_back(light(kind, {nhwc_form(u8, 1, 1, 6, 1), nhwc_form(u8, 2, 5, 6, 24)}, nhwc_form(u8, 2, 5, 6, 24)));
+    list.push_back(light(kind, {nhwc_form(s8, 2, 5, 1, 24), nhwc_form(s8, 1, 1, 6, 24)}, slice(y, 64, 24)));
+    list.push_back(light(kind, {wide, nhwc_form(s8, 1, 1, 1, 1)}, nhwc_form(u8, 1, 6, 7, 20)));
+    list.push_back(light(kind, {nhwc_form(u8, 1, 3, 3, 2), nhwc_form(s8, 1, 3, 3, 2)}, nhwc_form(s8, 1, 3, 3, 2)));
+  }
+  for (const OpKind kind : {OpKind::max_pool, OpKind::average_pool}) {
+    list.push_back(pool(kind, nhwc_form(s8, 1, 12, 12, 16), s8, square_window(3, 2, 1)));
+    list.push_back(pool(kind, nhwc_form(u8, 2, 9, 7, 21), u8, {3, 2, 1, 2, 2, 1, 2, 0, 1, 1}));
+    list.push_back(pool(kind, nhwc_form(u8, 1, 7, 7, 100), u8, square_window(7, 1, 0)));  // global
+    list.push_back(pool(kind, wide, u8, square_window(2, 2, 0)));
+    Workload beyond = pool(kind, nhwc_form(s8, 1, 5, 5, 3), s8, square_window(2, 2, 1));  // ceil_mode
+    beyond.output = nhwc_form(s8, 1, 4, 4, 3);
+    beyond.window.pad_bottom = beyond.window.pad_right = 2;
+    list.push_back(beyond);
+    beyond.output = slice(beyond.output, 16, 8);
+    list.push_back(beyond);
+  }
+  list.push_back(pool(OpKind::average_pool, nhwc_form(s8, 1, 9, 9, 8), u8, square_window(3, 2, 1), true));
+  list.push_back(pool(OpKind::average_pool, nhwc_form(u8, 2, 20, 30, 40), u8, {20, 30, 1, 1, 1, 1, 0, 0, 0, 0}));
+  for (const auto& channels : std::vector<std::vector<int64_t>>{{16, 32}, {3, 5, 24}, {20}, {1, 1, 1, 1, 1}}) {
+    std::vector<TensorForm> parts;
+    int64_t sum = 0;
+    for (const int64_t c : channels) parts.push_back(nhwc_form(u8, 2, 4, 5, c)), sum += c;
+    list.push_back(light(OpKind::concat, parts, nhwc_form(u8, 2, 4, 5, sum)));
+  }
+  list.push_back(light(OpKind::concat, {wide, nhwc_form(u8, 1, 6, 7, 12)}, slice(nhwc_form(u8, 1, 6, 7, 32), 64, 4)));
+  return list;
+}
+
+}  // namespace warpwright::testing
