@@ -47,7 +47,9 @@ class MatrixProduct {
   void run_block(int64_t group, int64_t first_channel, int64_t first_pixel) const {
     const int64_t channels = std::min(kChannelBlock, group_outputs_ - first_channel);
     const int64_t channel = group * group_outputs_ + first_channel;
-    std::vector<int16_t> weights(round_up(channels, 4) * row_, 0);
+    // Kept from block to block: fresh pages would cost more than a small block's products.
+    static thread_local std::vector<int16_t> weights;
+    weights.assign(round_up(channels, 4) * row_, 0);
     for (int64_t i = 0; i < channels; ++i) read_weights(channel + i, &weights[i * row_]);
 
     std::vector<int16_t> patches(2 * row_, 0);
