@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +12,7 @@ namespace warpwright::ptx {
 
 // clang-format off
 enum class Opcode : uint8_t {
-  abs, activemask, add, addc, and_, atom, bar, bar_warp, bfe, bfi, bfind, bra, brev, brkpt, clz, cnot, cvt, cvta, div,
+  abs, activemask, add, addc, and_, atom, bar, bar_warp, bfe, bfi, bfind, bra, brev, clz, cnot, cvt, cvta, div,
   dp2a, dp4a, exit, fence, fma, ld, lop3, mad, madc, match, max, membar, min, mov, mul, neg, nop, not_, or_, popc, prmt,
   rcp, red, redux, rem, ret, sad, selp, set, setp, shf, shfl, shl, shr, sqrt, st, sub, subc, trap, vote, xor_,
 };
@@ -36,37 +35,13 @@ enum class PrmtMode : uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
 enum class ShuffleMode : uint8_t { none, up, down, bfly, idx };
 enum class VoteMode : uint8_t { none, all, any, uni, ballot };
 
+// clang-format off
 enum class Special : uint8_t {
-  tid_x,
-  tid_y,
-  tid_z,
-  ntid_x,
-  ntid_y,
-  ntid_z,
-  ctaid_x,
-  ctaid_y,
-  ctaid_z,
-  nctaid_x,
-  nctaid_y,
-  nctaid_z,
-  laneid,
-  warpid,
-  nwarpid,
-  warpsize,
-  lanemask_eq,
-  lanemask_lt,
-  lanemask_le,
-  lanemask_gt,
-  lanemask_ge,
-  smid,
-  nsmid,
-  gridid,
-  clock,
-  clock64,
-  globaltimer,
-  dynamic_smem_size,
-  total_smem_size,
+  tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
+  laneid, warpid, nwarpid, lanemask_eq, lanemask_lt, lanemask_le, lanemask_gt, lanemask_ge, dynamic_smem_size,
 };
+// clang-format on
+inline constexpr int kSpecialCount = 21;
 
 struct Operand {
   enum class Kind : uint8_t {
