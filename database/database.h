@@ -66,6 +66,8 @@ class Database {
   virtual std::vector<Record> list(const std::string& workload_key, const std::string& outcome, int limit) const = 0;
   /// By a content key or a unique prefix of it.
   virtual std::optional<Record> find(const std::string& content_key_prefix) const = 0;
+  /// What a run of this file recorded, in the order of its trials.
+  virtual std::vector<Record> run_records(int64_t run_id) const = 0;
   virtual Statistics statistics() const = 0;
   virtual std::vector<RunInfo> runs() const = 0;
 
@@ -75,6 +77,8 @@ class Database {
   virtual void end_run(int64_t run_id, const std::string& reason) = 0;
   /// One committed transaction; heartbeat of the run with it. Returns the content key.
   virtual std::string add(const Record& record) = 0;
+  /// The record of that content key counts no more, in any file that this one is read or merged with.
+  virtual void retract(const std::string& content_key, const std::string& reason) = 0;
   /// Checkpoint and leave WAL, so that a copied file is whole.
   virtual void close() = 0;
 };
@@ -83,7 +87,9 @@ enum class OpenMode { read_only, read_write };
 /// read_only: the file must exist. read_write: made if missing. Throws UsageError for a file that is something else, or
 /// newer than this program; EnvironmentError for a folder that cannot be written.
 std::unique_ptr<Database> open_database(const std::filesystem::path& path, OpenMode mode);
-/// All files read as if merged; duplicates (equal content keys) once.
-std::unique_ptr<Database> open_databases(const std::vector<std::filesystem::path>& paths);
+/// All files read as if merged; duplicates (equal content keys) once. With read_write the first is written; the others
+/// are only read. Runs of files other than the first have id 0.
+std::unique_ptr<Database> open_databases(const std::vector<std::filesystem::path>& paths,
+                                         OpenMode mode_of_first = OpenMode::read_only);
 
 }  // namespace warpwright

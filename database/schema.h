@@ -1,0 +1,32 @@
+// Schema of the database file: how it is made, told from other files, and checked.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "database/database.h"
+#include "database/sqlite.h"
+
+namespace warpwright {
+
+inline constexpr int64_t kDatabaseApplicationId = 0x57575244;  // `WWRD`
+inline constexpr int64_t kSchemaVersion = 1;
+
+/// What the first bytes of a file say, before SQLite touches it.
+struct FileHeader {
+  bool exists = false;
+  int64_t size_bytes = 0;
+  bool is_sqlite = false;
+  bool is_wal = false;          // was last written with a write-ahead log
+  bool has_wal_beside = false;  // a non-empty -wal file lies beside it
+};
+/// Throws UsageError for a folder, EnvironmentError for a file that cannot be read.
+FileHeader read_file_header(const std::filesystem::path& path);
+
+/// Throws UsageError unless the file is one of ours with a version that `mode` can use; changes nothing.
+void check_identity(const Connection& connection, OpenMode mode);
+
+/// Makes the tables if the database is empty, then checks it. Any number of processes may do so at once.
+void create_if_empty(const Connection& connection);
+
+}  // namespace warpwright
