@@ -1,6 +1,7 @@
 // Runner: measures Configs of Workloads in disposable worker processes. The parent never opens a driver.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,7 +22,8 @@ struct Trial {
 
 /// Seconds that a trial spent in each part, for `tune`'s summary and the overhead benchmark.
 struct TrialSeconds {
-  double compile = 0, verify = 0, run = 0, wall = 0;
+  double compile = 0, verify = 0, run = 0;
+  double wall = 0;  // of the trial, without waiting for the card
 };
 
 struct TrialResult {
@@ -46,11 +48,13 @@ class Runner {
 struct RunnerOptions {
   std::string device = "auto";
   std::string nvrtc_path;
-  int jobs = 0;  // worker processes, 0: one a core for a virtual device, one for cuda
+  int jobs = 0;  // worker processes, 0: one a core; on cuda they compile, and one more times on the card
   double compile_timeout_s = 60, run_timeout_s = 120;
-  std::string worker_program;  // path of the program with the `worker` verb; empty: this program
-  uint64_t seed = 1;           // of the inputs, beside the Workload's key
+  std::string worker_program;               // path of the program with the `worker` verb; empty: this program
+  uint64_t seed = 1;                        // of the inputs, beside the Workload's key
+  const std::atomic<bool>* stop = nullptr;  // set by a signal: trials not yet ended become `interrupted`
 };
+/// Starts a worker and opens compiler and device in it: throws EnvironmentError when one is missing or they do not fit.
 std::unique_ptr<Runner> open_worker_runner(const RunnerOptions& options);
 
 }  // namespace warpwright

@@ -18,9 +18,9 @@ namespace warpwright {
 struct TrialData {
   const Workload& workload;
   const Example& example;
-  const Tensor& expected;                         // output buffer
+  const Tensor& expected;  // output buffer
   const std::vector<KernelArgument>& arguments;
-  const std::vector<Tensor>& packed;              // by argument: constants and scalars, others empty
+  const std::vector<Tensor>& packed;  // by argument: constants and scalars, others empty
 };
 
 class TrialBuffers {
@@ -60,7 +60,8 @@ class TrialBuffers {
   std::vector<BoundArgument> arguments_;
 };
 
-/// `element 17 (n 0, h 0, w 1, c 1): got -3, expected 5; 12 of 256 elements differ, by 8 at most`, or nullopt when equal.
+/// `element 17 (n 0, h 0, w 1, c 1): got -3, expected 5; 12 of 256 elements differ, by 8 at most`, or nullopt when
+/// equal.
 std::optional<std::string> difference(const TensorForm& form, const Tensor& expected, const Tensor& got);
 
 }  // namespace warpwright

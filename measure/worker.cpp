@@ -5,17 +5,19 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <deque>
+#include <chrono>
 #include <map>
 #include <optional>
 
 #include "measure/worker_protocol.h"
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
-#include "src/reference/reference.h"
+#include "src/reference/oracle.h"
 
 namespace warpwright {
 namespace {
+
+constexpr int64_t kOracleLimit_bytes = int64_t{256} << 20;
 
 /// Lines of a file descriptor; nullopt at its end.
 class LineReader {
@@ -58,33 +60,28 @@ class Worker {
   Json answer(const Json& request);
 
  private:
-  struct Prepared {
-    std::string key;
-    Example example;
-    Tensor expected;
-  };
-  static constexpr size_t kPreparedAtMost = 4;
+  using OracleCasePointer = std::shared_ptr<const OracleCase>;
 
-  Json environment(const EnvironmentRequest& request);
-  Json compile(const CompileRequest& request);
-  Json measure(MeasureRequest request);
-  const Prepared& prepare(const PrepareRequest& request);
+  Json environment(const protocol::EnvironmentRequest& request);
+  Json compile(const protocol::CompileRequest& request);
+  Json measure(protocol::MeasureRequest request);
+  OracleCasePointer oracle_case(const protocol::PrepareRequest& request);
   Compiler& compiler(const std::string& nvrtc_path);
   Meter& meter(const std::string& device);
 
   WorkerParts parts_;
   std::map<std::string, std::unique_ptr<Compiler>> compilers_;
   std::map<std::string, Meter> meters_;
-  std::deque<Prepared> prepared_;  // newest first
+  std::map<std::string, Oracle> oracles_;  // by folder
 };
 
 Json Worker::answer(const Json& request) {
   const std::string kind = request.at("request").get<std::string>();
-  if (kind == "environment") return environment(environment_request_from_json(request));
-  if (kind == "compile") return compile(compile_request_from_json(request));
-  if (kind == "measure") return measure(measure_request_from_json(request));
+  if (kind == "environment") return environment(protocol::environment_request_from_json(request));
+  if (kind == "compile") return compile(protocol::compile_request_from_json(request));
+  if (kind == "measure") return measure(protocol::measure_request_from_json(request));
   if (kind == "prepare") {
-    prepare(prepare_request_from_json(request));
+    oracle_case(protocol::prepare_request_from_json(request));
     return Json::object();
   }
   throw InternalError(fmt::format("a request '{}', which this worker does not know", kind));
@@ -100,7 +97,7 @@ Meter& Worker::meter(const std::string& device) {
   return meters_.try_emplace(device, parts_.open_device, device).first->second;
 }
 
-Json Worker::environment(const EnvironmentRequest& request) {
+Json Worker::environment(const protocol::EnvironmentRequest& request) {
   const Device& device = meter(request.device).device();
   const Compiler& nvrtc = compiler(request.nvrtc_path);
   const std::optional<int> driver = device.driver_cuda_major();
@@ -110,7 +107,7 @@ Json Worker::environment(const EnvironmentRequest& request) {
                     "(CUDA 13 needs 580 or later), or use the NVRTC of CUDA {} with --nvrtc PATH.",
                     nvrtc.version(), nvrtc.cuda_major(), device.description(), *driver, *driver));
   }
-  EnvironmentAnswer answer;
+  protocol::EnvironmentAnswer answer;
   answer.target = device.target();
   answer.evidence = device.evidence();
   answer.device_description = device.description();
@@ -118,38 +115,31 @@ Json Worker::environment(const EnvironmentRequest& request) {
   return to_json(answer);
 }
 
-Json Worker::compile(const CompileRequest& request) {
+Json Worker::compile(const protocol::CompileRequest& request) {
   const auto result = compiler(request.nvrtc_path).compile(request.source, request.arch);
-  if (const CompiledKernel* kernel = std::get_if<CompiledKernel>(&result)) write_binaries(request.stem, *kernel);
-  return compile_answer(result);
+  if (const CompiledKernel* kernel = std::get_if<CompiledKernel>(&result))
+    protocol::write_binaries(request.stem, *kernel);
+  return protocol::compile_answer(result);
 }
 
-const Worker::Prepared& Worker::prepare(const PrepareRequest& request) {
-  const std::string wanted = fmt::format("{}/{}", key(request.workload), request.seed);
-  for (const Prepared& prepared : prepared_) {
-    if (prepared.key == wanted) return prepared;
-  }
-  Prepared prepared;
-  prepared.key = wanted;
-  prepared.example = make_example(request.workload, request.seed);
-  std::vector<const Tensor*> inputs;
-  for (const Tensor& input : prepared.example.inputs) inputs.push_back(&input);
-  prepared.expected = run_reference(request.workload, prepared.example.values, inputs);
-  prepared_.push_front(std::move(prepared));
-  if (prepared_.size() > kPreparedAtMost) prepared_.pop_back();
-  return prepared_.front();
+std::shared_ptr<const OracleCase> Worker::oracle_case(const protocol::PrepareRequest& request) {
+  const std::string folder = request.oracle_folder.string();
+  Oracle& oracle = oracles_.try_emplace(folder, kOracleLimit_bytes, request.oracle_folder).first->second;
+  return oracle.get(request.workload, request.seed);
 }
 
-Json Worker::measure(MeasureRequest request) {
-  const Prepared& prepared = prepare(request.prepared);
-  read_binaries(request.stem, request.kernel);
+Json Worker::measure(protocol::MeasureRequest request) {
+  const auto begin = std::chrono::steady_clock::now();
+  const OracleCasePointer right = oracle_case(request.prepared);
+  const double oracle_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  protocol::read_binaries(request.stem, request.kernel);
   const Workload& workload = request.prepared.workload;
-  const std::vector<Tensor> packed =
-      pack_arguments(workload, request.config, request.source, prepared.example.values);
-  const TrialData data{workload, prepared.example, prepared.expected, request.source.arguments, packed};
-  const Measurement measured = meter(request.device).measure({data, request.kernel, request.source.launch,
-                                                              request.instruction_limit, request.device_jobs, {}});
-  return to_json(MeasureAnswer{measured.outcome, measured.verify_s, measured.run_s});
+  const std::vector<Tensor> packed = pack_arguments(workload, request.config, request.source, right->example.values);
+  const TrialData data{workload, right->example, right->expected, request.source.arguments, packed};
+  const Measurement measured =
+      meter(request.device)
+          .measure({data, request.kernel, request.source.launch, request.instruction_limit, request.device_jobs, {}});
+  return to_json(protocol::MeasureAnswer{measured.outcome, oracle_s + measured.verify_s, measured.run_s});
 }
 
 }  // namespace
@@ -168,13 +158,13 @@ int run_worker(int in_fd, int out_fd, WorkerParts parts) {
   }
   Worker worker(std::move(parts));
   LineReader requests(in_fd);
-  if (!write_line(answers, worker_hello())) return 1;
+  if (!write_line(answers, protocol::worker_hello())) return 1;
   while (const std::optional<std::string> line = requests.next()) {
     Json answer;
     try {
       answer = worker.answer(Json::parse(*line));
     } catch (const std::exception& error) {
-      answer = error_answer(error);
+      answer = protocol::error_answer(error);
     }
     if (!write_line(answers, answer)) return 1;
   }

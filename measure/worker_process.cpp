@@ -116,8 +116,8 @@ void WorkerProcess::spawn() {
   if (log >= 0) close(log);
   if (child < 0) {
     close(pair[0]);
-    throw EnvironmentError(fmt::format("no worker process could be started (log {}): {}", log_path_.string(),
-                                       strerror(fault)));
+    throw EnvironmentError(
+        fmt::format("no worker process could be started (log {}): {}", log_path_.string(), strerror(fault)));
   }
   setpgid(child, child);  // as the child does: whoever comes first
   process_ = child;

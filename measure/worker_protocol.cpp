@@ -1,4 +1,5 @@
-// The JSON of requests and answers. Both ends are the same program, yet nothing is taken on trust: a missing field throws.
+// The JSON of requests and answers. Both ends are the same program, yet nothing is taken on trust: a missing field
+// throws.
 #include "measure/worker_protocol.h"
 
 #include <system_error>
@@ -6,7 +7,7 @@
 #include "src/core/error.h"
 #include "src/core/file.h"
 
-namespace warpwright {
+namespace warpwright::protocol {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,12 +37,8 @@ EnvironmentAnswer environment_answer_from_json(const Json& json) {
 }
 
 Json to_json(const CompileRequest& request) {
-  return {{"request", "compile"},
-          {"nvrtc", request.nvrtc_path},
-          {"arch", request.arch},
-          {"entry", request.source.entry},
-          {"source", request.source.source},
-          {"stem", request.stem.string()}};
+  return {{"request", "compile"},          {"nvrtc", request.nvrtc_path},     {"arch", request.arch},
+          {"entry", request.source.entry}, {"source", request.source.source}, {"stem", request.stem.string()}};
 }
 CompileRequest compile_request_from_json(const Json& json) {
   CompileRequest request;
@@ -180,4 +177,4 @@ void throw_if_error(const Json& answer) {
   throw InternalError("in a worker: " + message);
 }
 
-}  // namespace warpwright
+}  // namespace warpwright::protocol

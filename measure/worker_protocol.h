@@ -13,7 +13,7 @@
 #include "src/core/workload.h"
 #include "src/device/device.h"
 
-namespace warpwright {
+namespace warpwright::protocol {
 
 /// First line of a worker: what `WorkerProcess` waits for.
 Json worker_hello();
@@ -88,4 +88,4 @@ Json error_answer(const std::exception& error);
 /// Throws when `answer` is an error_answer.
 void throw_if_error(const Json& answer);
 
-}  // namespace warpwright
+}  // namespace warpwright::protocol

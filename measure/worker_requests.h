@@ -1,0 +1,31 @@
+// What the parent asks of a worker, with crashes and missed deadlines as outcomes.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "measure/worker_process.h"
+#include "measure/worker_protocol.h"
+
+namespace warpwright {
+
+struct RequestLimits {
+  double timeout_s = 0;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+/// Compiles in the worker. A crash is compile_error, a missed deadline compile_timeout.
+std::variant<CompiledKernel, Outcome> compile_in_worker(WorkerProcess& worker, const protocol::CompileRequest& request,
+                                                        const RequestLimits& limits);
+/// nullopt when the case is there; a failure says nothing about a Config.
+std::optional<Outcome> prepare_in_worker(WorkerProcess& worker, const protocol::PrepareRequest& request,
+                                         const RequestLimits& limits);
+/// Verifies and times in the worker. A crash is crashed, a missed deadline run_timeout; the worker is replaced after
+/// an outcome that may have spoiled its device.
+protocol::MeasureAnswer measure_in_worker(WorkerProcess& worker, const protocol::MeasureRequest& request,
+                                          const RequestLimits& limits);
+
+}  // namespace warpwright
