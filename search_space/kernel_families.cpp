@@ -1,13 +1,14 @@
 // The one explicit list of kernel families, and questions to all of them.
 #include <fmt/format.h>
 
+#include "search_space/dp4a_gemm/dp4a_gemm.h"
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
 
 namespace warpwright {
 
 const std::vector<const KernelFamily*>& kernel_families() {
-  static const std::vector<const KernelFamily*> families = {};
+  static const std::vector<const KernelFamily*> families = {&dp4a_gemm_family()};
   return families;
 }
 

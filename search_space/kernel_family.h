@@ -16,10 +16,10 @@ namespace warpwright {
 
 /// What a Config asks of the card, by arithmetic alone; the same numbers serve constraints, emitter and features.
 struct Resources {
-  int64_t threads = 0;       // a CTA
-  int64_t ctas = 0;          // the grid
-  int64_t smem_bytes = 0;    // a CTA, static and dynamic
-  int64_t registers = 0;     // a thread, estimated
+  int64_t threads = 0;         // a CTA
+  int64_t ctas = 0;            // the grid
+  int64_t smem_bytes = 0;      // a CTA, static and dynamic
+  int64_t registers = 0;       // a thread, estimated
   int64_t inner_products = 0;  // dp4a (or their like) of the whole grid, padding included; 0 for light families
   int64_t global_load_bytes = 0, global_store_bytes = 0;  // asked of L2 by the whole grid
   int64_t smem_bytes_moved = 0;                           // shared-memory reads and writes of the whole grid

@@ -1,0 +1,171 @@
+// What the kernels of conv2d and dense share: arguments, requantization, packing of everything but the weights.
+#include "search_space/product_epilogue.h"
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+
+#include "src/core/error.h"
+
+namespace warpwright {
+
+namespace {
+
+using Role = KernelArgument::Role;
+
+struct Scalar {
+  const char* name;
+  DType dtype;
+};
+
+std::vector<Scalar> epilogue_scalars(const Workload& workload) {
+  std::vector<Scalar> scalars;
+  const ResidualForm residual = workload.epilogue.residual;
+  auto add = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) scalars.push_back({name, DType::f32});
+  };
+  if (residual != ResidualForm::unrounded) add({"lo", "hi"});
+  if (residual == ResidualForm::rounded) add({"conv_scale"});
+  if (residual != ResidualForm::none) {
+    add({"residual_scale", "y_scale", "sum_lo", "sum_hi"});
+    scalars.push_back({"residual_zero_point", DType::s32});
+  }
+  scalars.push_back({"y_zero_point", DType::s32});
+  return scalars;
+}
+
+const Tensor& value_of(const Values& values, const std::string& name) {
+  const auto found = values.find(name);
+  if (found == values.end()) throw InternalError(fmt::format("value '{}' is missing", name));
+  return found->second;
+}
+
+int32_t code_at(const Tensor& codes, int64_t index) {
+  const auto at = static_cast<size_t>(index);
+  return codes.dtype == DType::u8 ? static_cast<int32_t>(codes.as<uint8_t>()[at])
+                                  : static_cast<int32_t>(codes.as<int8_t>()[at]);
+}
+
+/// bias - x_zero_point * sum (w - weight_zero_point): the part of the centred sum that no input changes. Wraps.
+int32_t folded_bias(const Workload& workload, const Values& values, int64_t channel) {
+  uint32_t bias = 0;
+  if (workload.epilogue.bias) {
+    bias = static_cast<uint32_t>(value_of(values, "bias").as<int32_t>()[static_cast<size_t>(channel)]);
+  }
+  const int32_t x_zero_point = value_of(values, "x_zero_point").as<int32_t>()[0];
+  if (x_zero_point == 0) return static_cast<int32_t>(bias);
+  const Tensor& weights = value_of(values, "weights");
+  const int32_t zero_point = weight_zero_point_of(workload, values, channel);
+  const int64_t length = workload.reduction_size();
+  uint32_t sum = 0;
+  for (int64_t i = 0; i < length; ++i)
+    sum += static_cast<uint32_t>(code_at(weights, channel * length + i) - zero_point);
+  return static_cast<int32_t>(bias - static_cast<uint32_t>(x_zero_point) * sum);
+}
+
+}  // namespace
+
+bool has_bias_argument(const Workload& workload) {
+  return workload.epilogue.bias || workload.x_zero_point != ZeroPointForm::zero ||
+         workload.weight_zero_point != ZeroPointForm::zero;
+}
+
+bool needs_fill(const Workload& workload) {
+  const Window& window = workload.window;
+  return workload.x_zero_point != ZeroPointForm::zero &&
+         (window.pad_top > 0 || window.pad_left > 0 || window.pad_bottom > 0 || window.pad_right > 0);
+}
+
+int64_t foreign_lanes(const Workload& workload) { return workload.output.pixel_stride - workload.output.c; }
+
+std::vector<KernelArgument> product_arguments(const Workload& workload) {
+  std::vector<KernelArgument> arguments;
+  auto constant = [&](const char* name, DType dtype) { arguments.push_back({Role::constant, 0, name, dtype}); };
+  auto scalar = [&](const char* name, DType dtype) { arguments.push_back({Role::scalar, 0, name, dtype}); };
+  arguments.push_back({Role::input, 0, "", workload.inputs[0].dtype});
+  if (workload.epilogue.residual != ResidualForm::none) {
+    arguments.push_back({Role::input, 1, "", workload.inputs[1].dtype});
+  }
+  constant("weights", workload.weight_dtype);
+  if (has_bias_argument(workload)) constant("bias", DType::s32);
+  constant("multiplier", DType::f32);
+  if (workload.epilogue.table) constant("table", DType::u8);
+  if (workload.weight_zero_point == ZeroPointForm::per_channel) constant("weight_zero_point", DType::s32);
+  if (workload.weight_zero_point == ZeroPointForm::scalar) scalar("weight_zero_point", DType::s32);
+  if (needs_fill(workload)) scalar("x_zero_point", DType::s32);
+  for (const Scalar& each : epilogue_scalars(workload)) scalar(each.name, each.dtype);
+  if (foreign_lanes(workload) > 0) scalar("pad_code", DType::s32);
+  arguments.push_back({Role::output, 0, "", workload.output.dtype});
+  return arguments;
+}
+
+std::string requantizer_source(const Workload& workload) {
+  std::string text = "\nstruct Requantizer {\n";
+  for (const Scalar& scalar : epilogue_scalars(workload)) {
+    text += fmt::format("  {} {};\n", scalar.dtype == DType::f32 ? "float" : "int", scalar.name);
+  }
+  if (workload.epilogue.table) text += "  const unsigned char* table;\n";
+  text += "  __device__ __forceinline__ int operator()(int sum, float multiplier, int residual) const {\n";
+  text += "    float v = __fmul_rn(__int2float_rn(sum), multiplier);\n";
+  if (workload.epilogue.residual == ResidualForm::none) {
+    text += "    v = fminf(fmaxf(v, lo), hi);\n";
+  } else {
+    if (workload.epilogue.residual == ResidualForm::rounded) {
+      text += "    v = __fmul_rn(rintf(fminf(fmaxf(v, lo), hi)), conv_scale);\n";
+    }
+    text +=
+        "    v = __fadd_rn(v, __fmul_rn(__int2float_rn(residual - residual_zero_point), residual_scale));\n"
+        "    v = fminf(fmaxf(__fdiv_rn(v, y_scale), sum_lo), sum_hi);\n";
+  }
+  text += "    const int code = __float2int_rn(v) + y_zero_point;\n";
+  text += workload.epilogue.table ? "    return table[code & 255];\n" : "    return code;\n";
+  return text + "  }\n};\n";
+}
+
+std::string requantizer_of_arguments(const Workload& workload) {
+  std::string text;
+  for (const Scalar& scalar : epilogue_scalars(workload)) text += (text.empty() ? "" : ", ") + std::string(scalar.name);
+  if (workload.epilogue.table) text += ", table";
+  return "  const Requantizer requantize = {" + text + "};\n";
+}
+
+int32_t weight_zero_point_of(const Workload& workload, const Values& values, int64_t channel) {
+  switch (workload.weight_zero_point) {
+    case ZeroPointForm::zero:
+      return 0;
+    case ZeroPointForm::scalar:
+      return value_of(values, "weight_zero_point").as<int32_t>()[0];
+    case ZeroPointForm::per_channel:
+      return value_of(values, "weight_zero_point").as<int32_t>()[static_cast<size_t>(channel)];
+  }
+  throw InternalError("unknown form of a zero point");
+}
+
+Tensor pack_product_argument(const Workload& workload, const std::string& argument, const Values& values,
+                             int64_t positions, const ChannelAt& channel_at) {
+  const bool per_channel_zero_point =
+      argument == "weight_zero_point" && workload.weight_zero_point == ZeroPointForm::per_channel;
+  if (argument != "bias" && argument != "multiplier" && !per_channel_zero_point) {
+    for (const KernelArgument& known : product_arguments(workload)) {
+      const bool is_value = known.role == Role::scalar || known.role == Role::constant;
+      if (is_value && known.name == argument && argument != "weights") return value_of(values, argument);
+    }
+    throw InternalError(fmt::format("no argument '{}' of {}", argument, workload.summary()));
+  }
+  Tensor packed(argument == "multiplier" ? DType::f32 : DType::s32, {positions});
+  for (int64_t position = 0; position < positions; ++position) {
+    const int64_t channel = channel_at(position);
+    if (channel < 0) continue;
+    const auto at = static_cast<size_t>(position);
+    if (argument == "multiplier") {
+      packed.as<float>()[at] = value_of(values, "multiplier").as<float>()[static_cast<size_t>(channel)];
+    } else if (argument == "bias") {
+      packed.as<int32_t>()[at] = folded_bias(workload, values, channel);
+    } else {
+      packed.as<int32_t>()[at] = weight_zero_point_of(workload, values, channel);
+    }
+  }
+  return packed;
+}
+
+}  // namespace warpwright

@@ -1,0 +1,40 @@
+// What the kernels of conv2d and dense share: arguments, requantization, packing of everything but the weights.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "src/core/kernel.h"
+#include "src/core/workload.h"
+
+namespace warpwright {
+
+/// A `bias` argument is there when the Workload has one or when a zero point must be folded into it.
+bool has_bias_argument(const Workload& workload);
+/// Some taps may lie outside the image, so that the kernel needs x's zero point to fill them in.
+bool needs_fill(const Workload& workload);
+/// Lanes of an output pixel outside the tensor's own channels, which hold pad_code.
+int64_t foreign_lanes(const Workload& workload);
+
+/// x [, residual], weights [, bias], multiplier [, table] [, weight_zero_point], scalars, y.
+std::vector<KernelArgument> product_arguments(const Workload& workload);
+
+/// `struct Requantizer` with a member `int operator()(int sum, float multiplier, int residual) const`: from the biased
+/// accumulator to the output code. `requantizer_of_arguments` is the statement that makes `requantize` of the
+/// parameters.
+std::string requantizer_source(const Workload& workload);
+std::string requantizer_of_arguments(const Workload& workload);
+
+/// Channel of the packed position, or -1 for padding.
+using ChannelAt = std::function<int64_t(int64_t)>;
+
+/// Every constant and scalar of product_arguments but `weights`; per-channel ones have `positions` elements, 0 where
+/// there is no channel. Throws InternalError for an unknown name.
+Tensor pack_product_argument(const Workload& workload, const std::string& argument, const Values& values,
+                             int64_t positions, const ChannelAt& channel_at);
+
+/// Zero point of the weights of an output channel.
+int32_t weight_zero_point_of(const Workload& workload, const Values& values, int64_t channel);
+
+}  // namespace warpwright

@@ -1,0 +1,168 @@
+// Pieces of CUDA C++ that several families share.
+#include "search_space/source_text.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "src/core/error.h"
+
+namespace warpwright {
+
+SourceConstants& SourceConstants::add(std::string_view name, int64_t value) {
+  const bool wide = value > std::numeric_limits<int32_t>::max() || value < -std::numeric_limits<int32_t>::max();
+  text_ += wide ? fmt::format("constexpr long long k{} = {}ll;\n", name, value)
+                : fmt::format("constexpr int k{} = {};\n", name, value);
+  return *this;
+}
+
+std::string dot_source(DType x, DType weights) {
+  const char* x_type = x == DType::u8 ? "u32" : "s32";
+  const char* weight_type = weights == DType::u8 ? "u32" : "s32";
+  return fmt::format(R"(
+__device__ __forceinline__ int dot4(int a, int b, int c) {{
+  int d;
+  asm("dp4a.{0}.{1} %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}}
+__device__ __forceinline__ int sum4(int a, int c) {{
+  int d;
+  asm("dp4a.{0}.u32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(0x01010101), "r"(c));
+  return d;
+}}
+)",
+                     x_type, weight_type);
+}
+
+std::string_view guarded_load_source() {
+  return R"(
+__device__ __forceinline__ void load_words(int (&to)[4], unsigned long long from, int valid) {
+  asm("{\n.reg .pred p;\nsetp.ne.s32 p, %5, 0;\n@p ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];\n}"
+      : "+r"(to[0]), "+r"(to[1]), "+r"(to[2]), "+r"(to[3]) : "l"(from), "r"(valid));
+}
+__device__ __forceinline__ void load_words(int (&to)[2], unsigned long long from, int valid) {
+  asm("{\n.reg .pred p;\nsetp.ne.s32 p, %3, 0;\n@p ld.global.nc.v2.b32 {%0, %1}, [%2];\n}"
+      : "+r"(to[0]), "+r"(to[1]) : "l"(from), "r"(valid));
+}
+__device__ __forceinline__ void load_words(int (&to)[1], unsigned long long from, int valid) {
+  asm("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc.b32 %0, [%1];\n}"
+      : "+r"(to[0]) : "l"(from), "r"(valid));
+}
+__device__ __forceinline__ void load_byte(int& to, unsigned long long from, int valid) {
+  asm("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc.u8 %0, [%1];\n}" : "+r"(to) : "l"(from), "r"(valid));
+}
+__device__ __forceinline__ unsigned long long global_address(const void* pointer) {
+  unsigned long long address;
+  asm("cvta.to.global.u64 %0, %1;" : "=l"(address) : "l"(pointer));
+  return address;
+}
+)";
+}
+
+std::string_view vector_access_source() {
+  return R"(
+template <int kLanes>
+__device__ __forceinline__ void load_values(int (&to)[kLanes], const int* from) {
+  if constexpr (kLanes % 4 == 0) {
+#pragma unroll
+    for (int i = 0; i < kLanes; i += 4) {
+      const int4 four = *reinterpret_cast<const int4*>(from + i);
+      to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < kLanes; ++i) to[i] = from[i];
+  }
+}
+template <int kLanes>
+__device__ __forceinline__ void load_values(float (&to)[kLanes], const float* from) {
+  int bits[kLanes];
+  load_values(bits, reinterpret_cast<const int*>(from));
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) to[i] = __int_as_float(bits[i]);
+}
+template <bool kSigned>
+__device__ __forceinline__ int code_of(int word, int byte) {
+  if constexpr (kSigned) return static_cast<signed char>(word >> (8 * byte));
+  return (word >> (8 * byte)) & 255;
+}
+template <bool kSigned, int kLanes>
+__device__ __forceinline__ void load_codes(int (&to)[kLanes], const unsigned char* from) {
+  if constexpr (kLanes == 1) {
+    to[0] = code_of<kSigned>(*from, 0);
+  } else {
+    int words[kLanes / 4];
+    if constexpr (kLanes == 16) {
+      const int4 four = *reinterpret_cast<const int4*>(from);
+      words[0] = four.x, words[1] = four.y, words[2] = four.z, words[3] = four.w;
+    } else if constexpr (kLanes == 8) {
+      const int2 two = *reinterpret_cast<const int2*>(from);
+      words[0] = two.x, words[1] = two.y;
+    } else {
+      words[0] = *reinterpret_cast<const int*>(from);
+    }
+#pragma unroll
+    for (int i = 0; i < kLanes; ++i) to[i] = code_of<kSigned>(words[i / 4], i % 4);
+  }
+}
+__device__ __forceinline__ int pack_codes(int a, int b, int c, int d) {
+  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
+}
+template <int kLanes>
+__device__ __forceinline__ void store_codes(unsigned char* to, const int (&codes)[kLanes]) {
+  if constexpr (kLanes == 1) {
+    *to = static_cast<unsigned char>(codes[0]);
+  } else {
+    int words[kLanes / 4];
+#pragma unroll
+    for (int i = 0; i < kLanes / 4; ++i) {
+      words[i] = pack_codes(codes[4 * i], codes[4 * i + 1], codes[4 * i + 2], codes[4 * i + 3]);
+    }
+    if constexpr (kLanes == 16) {
+      *reinterpret_cast<int4*>(to) = make_int4(words[0], words[1], words[2], words[3]);
+    } else if constexpr (kLanes == 8) {
+      *reinterpret_cast<int2*>(to) = make_int2(words[0], words[1]);
+    } else {
+      *reinterpret_cast<int*>(to) = words[0];
+    }
+  }
+}
+)";
+}
+
+namespace {
+
+std::string parameter(const KernelArgument& argument) {
+  switch (argument.role) {
+    case KernelArgument::Role::input:
+      return fmt::format("const unsigned char* __restrict__ {}", argument.index == 0 ? "x" : "residual");
+    case KernelArgument::Role::output:
+      return "unsigned char* __restrict__ y";
+    case KernelArgument::Role::constant: {
+      const char* type = is_code(argument.dtype) ? "unsigned char" : argument.dtype == DType::f32 ? "float" : "int";
+      return fmt::format("const {}* __restrict__ {}", type, argument.name);
+    }
+    case KernelArgument::Role::scalar:
+      return fmt::format("{} {}", argument.dtype == DType::f32 ? "float" : "int", argument.name);
+  }
+  throw InternalError("unknown role of a kernel argument");
+}
+
+}  // namespace
+
+std::string kernel_signature(const std::string& entry, const std::vector<KernelArgument>& arguments, int64_t threads) {
+  std::string text = fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) {}(", threads, entry);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (i > 0) text += ",";
+    text += "\n    " + parameter(arguments[i]);
+  }
+  return text + ") {\n";
+}
+
+std::string shared_memory_declaration(int64_t bytes, LaunchShape& launch) {
+  if (bytes <= kStaticSmemBytes) return fmt::format("  __shared__ __align__(16) unsigned char smem[{}];\n", bytes);
+  launch.dynamic_smem_bytes = static_cast<uint32_t>(bytes);
+  return "  extern __shared__ __align__(16) unsigned char smem[];\n";
+}
+
+}  // namespace warpwright

@@ -1,0 +1,43 @@
+// Pieces of CUDA C++ that several families share. All of it is include-free.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/core/dtype.h"
+#include "src/core/kernel.h"
+
+namespace warpwright {
+
+/// A block of `constexpr int kNAME = VALUE;` lines (long long where int does not hold the value).
+class SourceConstants {
+ public:
+  SourceConstants& add(std::string_view name, int64_t value);
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// dot4(a, b, c) with the signs of the two operands, and sum4(a, c), the sum of the four bytes of an x word.
+std::string dot_source(DType x, DType weights);
+
+/// load_words(int (&to)[1|2|4], address, valid): leaves `to` alone unless valid. No branch. And the same for one byte.
+std::string_view guarded_load_source();
+
+/// Vectors of codes and of 4-byte constants: load_codes<signed>, load_values, pack_codes, store_codes, for 1 to 16
+/// lanes.
+std::string_view vector_access_source();
+
+/// `extern "C" __global__ void ENTRY(parameters)` with launch bounds, parameters named as the arguments are:
+/// x, residual for inputs, y for the output.
+std::string kernel_signature(const std::string& entry, const std::vector<KernelArgument>& arguments, int64_t threads);
+
+/// Declares `smem`: static up to 48 KiB, else dynamic. Sets launch.dynamic_smem_bytes.
+std::string shared_memory_declaration(int64_t bytes, LaunchShape& launch);
+
+inline constexpr int64_t kStaticSmemBytes = 48 << 10;
+
+}  // namespace warpwright
