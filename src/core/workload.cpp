@@ -198,6 +198,10 @@ std::string key(const Workload& workload) { return "w1-" + key_hex(to_json(workl
 
 int64_t padded_channels(int64_t channels) { return channels <= 4 ? 4 : (channels + 15) / 16 * 16; }
 
+bool owns_pad_lanes(const TensorForm& form) {
+  return form.layout == Layout::nhwc && form.channel_offset == 0 && form.pixel_stride == padded_channels(form.c);
+}
+
 TensorForm nhwc_form(DType dtype, int64_t n, int64_t h, int64_t w, int64_t c) {
   return {dtype, Layout::nhwc, n, h, w, c, padded_channels(c), 0};
 }
