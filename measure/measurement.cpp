@@ -66,6 +66,8 @@ Outcome on_bench(Device& device, const Meter::Plan& plan, Step step) {
   }
   try {
     return step(*bench);
+  } catch (const OutOfDeviceMemory& error) {
+    return outcome_of(OutcomeKind::out_of_memory, error.what());
   } catch (const EnvironmentError& error) {  // launch and time give a kernel's faults as outcomes: this is the card
     return outcome_of(OutcomeKind::device_lost, error.what());
   }
