@@ -28,6 +28,10 @@ const TimingRow kTiming[] = {
      {4, 4, 4, 4, 4, 4, 4},
      "four schedulers an SM, one warp instruction each: architecture white papers"},
     {"integer_lanes", {64, 64, 64, 64, 64, 64, 64}, kGuide},
+    {"integer_movable",
+     {0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3},
+     "part of the integer instructions (additions, moves, shifts) that ptxas writes as IMAD when that pipe is free; "
+     "estimate from disassembled kernels"},
     {"multiply_lanes",
      {64, 64, 64, 64, 64, 64, 64},
      "integer mul, mad and dp4a share one half of the FMA pipe: programming guide for mul and mad; dp4a at the same "

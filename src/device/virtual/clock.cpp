@@ -19,6 +19,11 @@ struct Load {
   double cycles = 0;
 };
 
+/// The name of the largest part.
+std::string largest(std::initializer_list<std::pair<const char*, double>> parts) {
+  return std::max_element(parts.begin(), parts.end(), [](auto& a, auto& b) { return a.second < b.second; })->first;
+}
+
 class Clock {
  public:
   Clock(const LaunchProfile& profile, const Target& target, bool cold_l2)
@@ -91,39 +96,38 @@ class Clock {
 
   /// Cycles of each resource when the CTA has the SM for itself.
   std::vector<Load> loads_of(const CtaProfile& cta) const {
-    const auto named = [](std::initializer_list<std::pair<const char*, double>> parts) {
-      return std::max_element(parts.begin(), parts.end(), [](auto& a, auto& b) { return a.second < b.second; })->first;
-    };
     const double local = part(cta, Pipe::local) + warps_ * spills(cta);
     double issued = warps_ * spills(cta);
     for (const uint64_t count : cta.issued) issued += double(count);
     std::vector<Load> loads;
     loads.push_back({"issue", imbalance_ * issued / constant("issue_warps_per_clock")});
-    loads.push_back({"integer", imbalance_ * 32 * part(cta, Pipe::integer) / constant("integer_lanes")});
 
     const double dot = part(cta, Pipe::dot), multiply = part(cta, Pipe::multiply);
-    const double floating = part(cta, Pipe::floating);
-    const double fma = std::max(32 * (dot + multiply) / constant("multiply_lanes"),
-                                32 * (dot + multiply + floating) / constant("floating_lanes"));
-    loads.push_back({named({{"dot", dot}, {"multiply", multiply}, {"floating", floating}}), imbalance_ * fma});
+    const double integer = part(cta, Pipe::integer), floating = part(cta, Pipe::floating);
+    const double integer_lanes = constant("integer_lanes"), multiply_lanes = constant("multiply_lanes");
+    const double alu = std::max(32 * integer * (1 - constant("integer_movable")) / integer_lanes,
+                                32 * (integer + dot + multiply) / (integer_lanes + multiply_lanes));
+    loads.push_back({"integer", imbalance_ * alu});
+    const double fma =
+        std::max(32 * (dot + multiply) / multiply_lanes, 32 * (dot + multiply + floating) / constant("floating_lanes"));
+    loads.push_back({largest({{"dot", dot}, {"multiply", multiply}, {"floating", floating}}), imbalance_ * fma});
 
     const double conversion = 32 * part(cta, Pipe::conversion) / constant("conversion_lanes");
     const double special = 32 * part(cta, Pipe::special) / constant("special_lanes");
-    loads.push_back({named({{"conversion", conversion}, {"special", special}}), imbalance_ * (conversion + special)});
+    loads.push_back({largest({{"conversion", conversion}, {"special", special}}), imbalance_ * (conversion + special)});
 
     const double accesses = part(cta, Pipe::shared) + part(cta, Pipe::global) + part(cta, Pipe::constant) + local;
     loads.push_back({"load_store", 32 * accesses / constant("lsu_lanes")});
     loads.push_back({"shuffle", 32 * part(cta, Pipe::shuffle) / constant("shuffle_lanes")});
     loads.push_back({"control", 32 * part(cta, Pipe::control) / constant("control_lanes")});
-    loads.push_back(data_load(cta, local, named));
+    loads.push_back(data_load(cta, local));
     const double misses = missed_sectors(cta) + double(cta.global_store_sectors);
     loads.push_back({"l2_port", misses * kSectorBytes / constant("sm_l2_bytes_per_clock")});
     return loads;
   }
 
   /// Shared memory, L1 and spills use one array of data.
-  template <typename Named>
-  Load data_load(const CtaProfile& cta, double local, Named named) const {
+  Load data_load(const CtaProfile& cta, double local) const {
     const auto wavefronts = [](uint64_t requests, uint64_t sectors) {
       return std::max(double(requests), double(sectors) * kSectorBytes / kWavefrontBytes);
     };
@@ -133,7 +137,7 @@ class Clock {
                        wavefronts(cta.global_store_requests, cta.global_store_sectors)) /
                       constant("l1_bytes_per_clock");
     const double spilled = kWavefrontBytes * local / constant("l1_bytes_per_clock");
-    return {named({{"shared", shared}, {"l1", l1}, {"local", spilled}}), shared + l1 + spilled};
+    return {largest({{"shared", shared}, {"l1", l1}, {"local", spilled}}), shared + l1 + spilled};
   }
 
   double microseconds(double cycles) const { return cycles / target_.sm_clock_mhz; }
@@ -163,15 +167,13 @@ class Clock {
 
   /// From the start to the end of a CTA that has the SM for itself.
   double latency_of(const CtaProfile& cta) const {
-    const double loads = std::max(1.0, double(cta.global_load_sectors));
-    const double missed = missed_sectors(cta) / loads;
-    const double l2 = constant("l2_latency_cycles");
+    // A wait is as long as its slowest load: one missed sector makes it a wait for L2 or DRAM.
+    const double waits = double(cta.load_waits);
+    const double missing = std::min(waits, missed_sectors(cta) / warps_);
+    const double l1 = constant("l1_latency_cycles"), l2 = constant("l2_latency_cycles");
     const double behind_l1 = l2 + traffic_.dram_share * (constant("dram_latency_cycles") - l2);
-    const double of_load = (1 - missed) * constant("l1_latency_cycles") + missed * behind_l1;
+    const double of_loads = waits * l1 + missing * (behind_l1 - l1);
     const double step = constant("warp_issue_cycles");
-    const auto stand = [&](uint64_t waits, double latency, uint64_t distance) {
-      return std::max(0.0, double(waits) * latency - step * double(distance));
-    };
     double alone = step * (double(cta.longest_warp_issued) + spills(cta));
     // Between barriers all warps of the CTA must issue before the next wait: none hides it for another.
     double busiest = 0;
@@ -179,8 +181,9 @@ class Clock {
     const double in_step = std::min(1.0, double(cta.barriers) / std::max(1.0, double(cta.load_waits)));
     alone += in_step * std::max(0.0, busiest - alone);
     const double local = part(cta, Pipe::local) / warps_ + spills(cta);
-    return constant("cta_start_cycles") + alone + stand(cta.load_waits, of_load, cta.load_wait_distance) +
-           stand(cta.shared_waits, constant("shared_latency_cycles"), cta.shared_wait_distance) +
+    const double of_shared = double(cta.shared_waits) * constant("shared_latency_cycles");
+    return constant("cta_start_cycles") + alone + std::max(0.0, of_loads - step * double(cta.load_wait_distance)) +
+           std::max(0.0, of_shared - step * double(cta.shared_wait_distance)) +
            double(cta.barriers) * constant("barrier_cycles") + local * constant("local_stall_cycles");
   }
 
