@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
+#include "search_space/arithmetic.h"
 #include "src/core/error.h"
 
 namespace warpwright {
@@ -37,19 +39,25 @@ __device__ __forceinline__ int sum4(int a, int c) {{
 std::string_view guarded_load_source() {
   return R"(
 __device__ __forceinline__ void load_words(int (&to)[4], unsigned long long from, int valid) {
-  asm("{\n.reg .pred p;\nsetp.ne.s32 p, %5, 0;\n@p ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];\n}"
+  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %5, 0;\n@p ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];\n}"
       : "+r"(to[0]), "+r"(to[1]), "+r"(to[2]), "+r"(to[3]) : "l"(from), "r"(valid));
 }
 __device__ __forceinline__ void load_words(int (&to)[2], unsigned long long from, int valid) {
-  asm("{\n.reg .pred p;\nsetp.ne.s32 p, %3, 0;\n@p ld.global.nc.v2.b32 {%0, %1}, [%2];\n}"
+  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %3, 0;\n@p ld.global.nc.v2.b32 {%0, %1}, [%2];\n}"
       : "+r"(to[0]), "+r"(to[1]) : "l"(from), "r"(valid));
 }
 __device__ __forceinline__ void load_words(int (&to)[1], unsigned long long from, int valid) {
-  asm("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc.b32 %0, [%1];\n}"
+  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc.b32 %0, [%1];\n}"
       : "+r"(to[0]) : "l"(from), "r"(valid));
 }
 __device__ __forceinline__ void load_byte(int& to, unsigned long long from, int valid) {
-  asm("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc.u8 %0, [%1];\n}" : "+r"(to) : "l"(from), "r"(valid));
+  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc.u8 %0, [%1];\n}" : "+r"(to) : "l"(from), "r"(valid));
+}
+// Keeps the compiler from computing an address anew wherever it is used.
+__device__ __forceinline__ unsigned pinned(unsigned value) {
+  unsigned same;
+  asm volatile("mov.b32 %0, %1;" : "=r"(same) : "r"(value));
+  return same;
 }
 __device__ __forceinline__ unsigned long long global_address(const void* pointer) {
   unsigned long long address;
@@ -150,13 +158,23 @@ std::string parameter(const KernelArgument& argument) {
 
 }  // namespace
 
-std::string kernel_signature(const std::string& entry, const std::vector<KernelArgument>& arguments, int64_t threads) {
-  std::string text = fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) {}(", threads, entry);
+std::string kernel_signature(const std::string& entry, const std::vector<KernelArgument>& arguments, int64_t threads,
+                             int64_t ctas_per_sm) {
+  std::string text =
+      fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}, {}) {}(", threads, ctas_per_sm, entry);
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (i > 0) text += ",";
     text += "\n    " + parameter(arguments[i]);
   }
   return text + ") {\n";
+}
+
+int64_t resident_ctas(int64_t registers, int64_t threads, int64_t smem_bytes, const Target& target) {
+  constexpr int64_t kReservedSmemBytes = 1024;
+  const int64_t by_registers = target.registers_per_sm / (round_up(registers, 8) * threads);
+  const int64_t by_smem = target.smem_per_sm_bytes / (smem_bytes + kReservedSmemBytes);
+  const int64_t by_warps = target.max_warps_per_sm * 32 / threads;
+  return std::max<int64_t>(1, std::min({by_registers, by_smem, by_warps, int64_t{target.max_ctas_per_sm}}));
 }
 
 std::string shared_memory_declaration(int64_t bytes, LaunchShape& launch) {

@@ -8,6 +8,7 @@
 
 #include "src/core/dtype.h"
 #include "src/core/kernel.h"
+#include "src/core/target.h"
 
 namespace warpwright {
 
@@ -24,7 +25,8 @@ class SourceConstants {
 /// dot4(a, b, c) with the signs of the two operands, and sum4(a, c), the sum of the four bytes of an x word.
 std::string dot_source(DType x, DType weights);
 
-/// load_words(int (&to)[1|2|4], address, valid): leaves `to` alone unless valid. No branch. And the same for one byte.
+/// load_words(int (&to)[1|2|4], address, valid): leaves `to` alone unless valid. No branch. And the same for one byte,
+/// pinned(value) and global_address(pointer).
 std::string_view guarded_load_source();
 
 /// Vectors of codes and of 4-byte constants: load_codes<signed>, load_values, pack_codes, store_codes, for 1 to 16
@@ -32,11 +34,15 @@ std::string_view guarded_load_source();
 std::string_view vector_access_source();
 
 /// `extern "C" __global__ void ENTRY(parameters)` with launch bounds, parameters named as the arguments are:
-/// x, residual for inputs, y for the output.
-std::string kernel_signature(const std::string& entry, const std::vector<KernelArgument>& arguments, int64_t threads);
+/// x, residual for inputs, y for the output. At least `ctas_per_sm` CTAs must find registers on an SM.
+std::string kernel_signature(const std::string& entry, const std::vector<KernelArgument>& arguments, int64_t threads,
+                             int64_t ctas_per_sm);
 
 /// Declares `smem`: static up to 48 KiB, else dynamic. Sets launch.dynamic_smem_bytes.
 std::string shared_memory_declaration(int64_t bytes, LaunchShape& launch);
+
+/// CTAs that an SM holds by registers (a thread), threads (a CTA) and shared memory; at least 1.
+int64_t resident_ctas(int64_t registers, int64_t threads, int64_t smem_bytes, const Target& target);
 
 inline constexpr int64_t kStaticSmemBytes = 48 << 10;
 

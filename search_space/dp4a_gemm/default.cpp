@@ -5,6 +5,7 @@
 
 #include "search_space/arithmetic.h"
 #include "search_space/dp4a_gemm/plan.h"
+#include "search_space/source_text.h"
 #include "src/core/error.h"
 
 namespace warpwright::dp4a_gemm {
@@ -32,11 +33,7 @@ double cycles(const Plan& plan, const Target& target, bool has_zero_point) {
   const double prologue = 60.0 + static_cast<double>(plan.x_loads * 30);
   const double issued = steps * (products + fragments + copies) + epilogue + prologue;
 
-  const int64_t by_registers = target.registers_per_sm / (round_up(plan.registers, 8) * plan.threads);
-  const int64_t by_smem = target.smem_per_sm_bytes / (plan.smem_bytes + 1024);
-  const int64_t by_warps = target.max_warps_per_sm * 32 / plan.threads;
-  const int64_t resident =
-      std::max<int64_t>(1, std::min({by_registers, by_smem, by_warps, static_cast<int64_t>(target.max_ctas_per_sm)}));
+  const int64_t resident = resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target);
   const int64_t ctas_of_sm = ceil_div(plan.ctas, target.sm_count);
   const double rounds = static_cast<double>(ceil_div(ctas_of_sm, resident));
   const double all_warps = static_cast<double>(ctas_of_sm) * warps;

@@ -24,8 +24,8 @@ class Dp4aGemmFamily final : public KernelFamily {
   Resources resources(const Workload& workload, const Config& config, const Target&) const override {
     return dp4a_gemm::resources_of(dp4a_gemm::Plan(workload, config));
   }
-  KernelSource emit(const Workload& workload, const Config& config, const Target&) const override {
-    return dp4a_gemm::emit_kernel(workload, config);
+  KernelSource emit(const Workload& workload, const Config& config, const Target& target) const override {
+    return dp4a_gemm::emit_kernel(workload, config, target);
   }
   Tensor pack(const Workload& workload, const Config& config, const std::string& argument,
               const Values& values) const override {

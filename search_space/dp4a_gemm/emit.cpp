@@ -129,7 +129,7 @@ std::string zero_point_source(const Workload& workload) {
 
 }  // namespace
 
-KernelSource emit_kernel(const Workload& workload, const Config& config) {
+KernelSource emit_kernel(const Workload& workload, const Config& config, const Target& target) {
   const Plan plan(workload, config);
   KernelSource kernel;
   kernel.entry = kEntry;
@@ -143,7 +143,8 @@ KernelSource emit_kernel(const Workload& workload, const Config& config) {
   text += guarded_load_source();
   text += vector_access_source();
   text += requantizer_source(workload);
-  text += kernel_signature(kernel.entry, kernel.arguments, plan.threads);
+  text += kernel_signature(kernel.entry, kernel.arguments, plan.threads,
+                           resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target));
   text += shared_memory_declaration(plan.smem_bytes, kernel.launch);
   text += tile_order(plan) + fill_word(workload) + requantizer_of_arguments(workload);
   text += kPlacesText;

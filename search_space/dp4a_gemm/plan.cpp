@@ -14,7 +14,7 @@ int64_t estimate_registers(const Plan& plan) {
   const int64_t accumulators = plan.thread_m * plan.thread_n;
   const int64_t fragments = 4 * plan.thread_m + 8;
   const int64_t copies = plan.x_loads * (plan.word_vector / 4 + 3) + (plan.direct_weights ? 0 : plan.weight_loads * 4);
-  return 28 + accumulators + fragments + copies;
+  return 40 + accumulators + fragments + copies;
 }
 
 }  // namespace

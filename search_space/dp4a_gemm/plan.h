@@ -58,7 +58,7 @@ Space make_space(const Workload& workload, const Target& target);
 std::optional<std::string> why_illegal(const Workload& workload, const Plan& plan, const Target& target);
 Config choose_default(const Workload& workload, const Target& target);
 Resources resources_of(const Plan& plan);
-KernelSource emit_kernel(const Workload& workload, const Config& config);
+KernelSource emit_kernel(const Workload& workload, const Config& config, const Target& target);
 Tensor pack_weights(const Workload& workload, const Plan& plan, const Values& values);
 
 }  // namespace warpwright::dp4a_gemm

@@ -8,10 +8,11 @@ const char* const kPlacesText = R"(
   const int slice = warp / (kWarpsM * kWarpsN) * kLanesK + lane % kLanesK;
   const int thread_m = warp % kWarpsM * kLanesM + lane / kLanesK % kLanesM;
   const int thread_n = warp / kWarpsM % kWarpsN * kLanesN + lane / (kLanesK * kLanesM);
-  const int copy_column = threadIdx.x % kRowVectors * kVector, copy_row = threadIdx.x / kRowVectors;
+  const unsigned copy_column = pinned(threadIdx.x % kRowVectors * kVector), copy_row = threadIdx.x / kRowVectors;
   const int packed_column = (group * kNTiles + n_tile) * kTileN + thread_n * kThreadN;
-  const unsigned char* const packed_tile =
-      weights + static_cast<long long>(group * kNTiles + n_tile) * kKTiles * (kTileN * kTileK);
+  const unsigned char* weights_from =
+      weights + static_cast<long long>(group * kNTiles + n_tile) * kKTiles * (kTileN * kTileK) +
+      (kDirectWeights ? (thread_n * kTileK + slice * 16) : threadIdx.x * 16);
 )";
 
 const char* const kMaskText = R"(
@@ -59,9 +60,9 @@ const char* const kLoadTileText = R"(
   int x_held[kXLoads][kVectorWords];
   int4 weights_held[kWeightLoads];
   auto load_tile = [&](int k_tile) {
-    const int k = k_tile * kTileK + copy_column;
-    const int tap = k / kLaneChannels, c = k - tap * kLaneChannels;
-    const int r = tap / kKernelW, s = tap - r * kKernelW;
+    const unsigned k = k_tile * kTileK + copy_column;
+    const unsigned tap = k / kLaneChannels, c = k - tap * kLaneChannels;
+    const unsigned r = tap / kKernelW, s = tap - r * kKernelW;
     const TapOffset offset =
         (static_cast<TapOffset>(r) * (kDilationH * kW) + s * kDilationW) * kXStride + c;
 #pragma unroll
@@ -82,20 +83,19 @@ const char* const kLoadTileTailText = R"(
       }
     }
     if constexpr (!kDirectWeights) {
-      const unsigned char* const from = packed_tile + static_cast<long long>(k_tile) * (kTileN * kTileK);
 #pragma unroll
       for (int i = 0; i < kWeightLoads; ++i) {
-        const int vector = threadIdx.x + i * kThreads;
-        if (kWeightVectors % kThreads == 0 || vector < kWeightVectors) {
-          weights_held[i] = *reinterpret_cast<const int4*>(from + vector * 16);
+        if (kWeightVectors % kThreads == 0 || threadIdx.x + i * kThreads < kWeightVectors) {
+          weights_held[i] = *reinterpret_cast<const int4*>(weights_from + i * (kThreads * 16));
         }
       }
+      weights_from += kTileN * kTileK;
     }
   };
 )";
 
 const char* const kValidByMaskText = R"(
-      int valid = kTaps == 1 ? row_taps[i] : row_taps[i] >> (tap & 31) & 1;
+      int valid = kTaps == 1 ? row_taps[i] : row_taps[i] >> (kReduction % kTileK == 0 ? tap : tap & 31) & 1;
       if constexpr (kReduction % kTileK != 0) valid = k < kReduction ? valid : 0;
 )";
 
@@ -106,11 +106,13 @@ const char* const kValidByCoordinatesText = R"(
 )";
 
 const char* const kStoreTileText = R"(
-  auto store_tile = [&](unsigned char* stage) {
+  const unsigned x_to = pinned(copy_row * kRowBytes + copy_column);
+  const unsigned weights_to = pinned(kXTileBytes + threadIdx.x / kRowChunks * kRowBytes + threadIdx.x % kRowChunks * 16);
+  auto store_tile = [&](int stage) {
 #pragma unroll
     for (int i = 0; i < kXLoads; ++i) {
       if (kTileM % kRowStep == 0 || copy_row + i * kRowStep < kTileM) {
-        unsigned char* const to = stage + (copy_row + i * kRowStep) * kRowBytes + copy_column;
+        unsigned char* const to = smem + (stage + x_to) + i * (kRowStep * kRowBytes);
         if constexpr (kVectorWords == 4) {
           *reinterpret_cast<int4*>(to) = make_int4(x_held[i][0], x_held[i][1], x_held[i][2], x_held[i][3]);
         } else if constexpr (kVectorWords == 2) {
@@ -123,9 +125,8 @@ const char* const kStoreTileText = R"(
     if constexpr (!kDirectWeights) {
 #pragma unroll
       for (int i = 0; i < kWeightLoads; ++i) {
-        const int vector = threadIdx.x + i * kThreads;
-        if (kWeightVectors % kThreads == 0 || vector < kWeightVectors) {
-          *reinterpret_cast<int4*>(stage + kXTileBytes + vector / kRowChunks * kRowBytes + vector % kRowChunks * 16) =
+        if (kWeightVectors % kThreads == 0 || threadIdx.x + i * kThreads < kWeightVectors) {
+          *reinterpret_cast<int4*>(smem + (stage + weights_to) + i * (kThreads / kRowChunks * kRowBytes)) =
               weights_held[i];
         }
       }
@@ -136,13 +137,11 @@ const char* const kStoreTileText = R"(
 const char* const kMultiplyText = R"(
   int sums[kThreadM][kThreadN] = {{}};
   int x_sums[kThreadM] = {{}};
-  const int x_first = thread_m * kRowBytes + slice * 16;
-  const int weights_first = thread_n * (kDirectWeights ? kTileK : kRowBytes) + slice * 16;
-  auto multiply = [&](const unsigned char* stage, int k_tile) {{
-    const unsigned char* const x_at = stage + x_first;
-    const unsigned char* const weights_at =
-        (kDirectWeights ? packed_tile + static_cast<long long>(k_tile) * (kTileN * kTileK) : stage + kXTileBytes) +
-        weights_first;
+  const unsigned x_first = pinned(thread_m * kRowBytes + slice * 16);
+  const unsigned weights_first = pinned(kXTileBytes + thread_n * kRowBytes + slice * 16);
+  auto multiply = [&](int stage) {{
+    const unsigned char* const x_at = smem + (stage + x_first);
+    const unsigned char* const weights_at = kDirectWeights ? weights_from : smem + (stage + weights_first);
     constexpr int kColumnStep = kThreadsN * (kDirectWeights ? kTileK : kRowBytes);
 #pragma unroll {0}
     for (int chunk = 0; chunk < kChunks; ++chunk) {{
@@ -170,6 +169,7 @@ const char* const kMultiplyText = R"(
         for (int i = 0; i < kThreadM; ++i) sums[i][j] = dot4(a[i].w, b.w, sums[i][j]);
       }}
     }}
+    if constexpr (kDirectWeights) weights_from += kTileN * kTileK;
   }};
 )";
 
@@ -178,27 +178,27 @@ const char* const kSingleStageText = R"(
 #pragma unroll 1
   for (int k_tile = 0; k_tile < kKTiles; ++k_tile) {
     if (k_tile > 0) __syncthreads();
-    store_tile(smem);
+    store_tile(0);
     __syncthreads();
     if (k_tile + 1 < kKTiles) load_tile(k_tile + 1);
-    multiply(smem, k_tile);
+    multiply(0);
   }
 )";
 
 const char* const kDoubleStageText = R"(
   load_tile(0);
-  store_tile(smem);
+  store_tile(0);
   __syncthreads();
+  int stage = 0;
 #pragma unroll 1
-  for (int k_tile = 0; k_tile < kKTiles; ++k_tile) {
-    unsigned char* const stage = smem + k_tile % 2 * kStageBytes;
-    if (k_tile + 1 < kKTiles) load_tile(k_tile + 1);
-    multiply(stage, k_tile);
-    if (k_tile + 1 < kKTiles) {
-      store_tile(smem + (k_tile + 1) % 2 * kStageBytes);
-      __syncthreads();
-    }
+  for (int k_tile = 1; k_tile < kKTiles; ++k_tile) {
+    load_tile(k_tile);
+    multiply(stage);
+    stage = kStageBytes - stage;
+    store_tile(stage);
+    __syncthreads();
   }
+  multiply(stage);
 )";
 
 const char* const kResidualText = R"(
@@ -228,10 +228,10 @@ const char* const kNoBiasText = R"(
 
 const char* const kStagedEpilogueText = R"(
   __syncthreads();
-  int* const stage = reinterpret_cast<int*>(smem);
+  int* const staged = reinterpret_cast<int*>(smem);
 #pragma unroll
   for (int i = 0; i < kThreadM; ++i) {
-    int* const to = stage + (slice * kTileM + i * kThreadsM + thread_m) * kReduceStride + thread_n * kThreadN;
+    int* const to = staged + (slice * kTileM + i * kThreadsM + thread_m) * kReduceStride + thread_n * kThreadN;
     if constexpr (kThreadN % 4 == 0) {
 #pragma unroll
       for (int j = 0; j < kThreadN; j += 4) {
@@ -250,9 +250,9 @@ const char* const kStagedEpilogueText = R"(
     const int m = m_tile * kTileM + row, n = n_tile * kTileN + column;
     if (m < kRows && n < kStoredColumns) {
       int total[kStoreLanes] = {};
-#pragma unroll
+#pragma unroll 4
       for (int s = 0; s < kSlices; ++s) {
-        const int* const from = stage + (s * kTileM + row) * kReduceStride + column;
+        const int* const from = staged + (s * kTileM + row) * kReduceStride + column;
         int part[kStoreLanes];
         load_values(part, from);
 #pragma unroll

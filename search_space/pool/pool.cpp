@@ -1,0 +1,221 @@
+// Family pool: an item is one output pixel and a vector of its lanes; its window's taps are shared out over `splits`
+// threads, whose partial results meet in shared memory. Integers, so the order of the taps changes nothing.
+#include "search_space/pool/pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "search_space/arithmetic.h"
+#include "search_space/light/lanes.h"
+#include "search_space/light/light_family.h"
+#include "search_space/source_text.h"
+
+namespace warpwright {
+
+namespace {
+
+using namespace light;
+
+int64_t taps(const Workload& workload) { return workload.window.kernel_h * workload.window.kernel_w; }
+
+/// Every tap of every window lies inside the image.
+bool all_inside(const Workload& workload) {
+  const Window& window = workload.window;
+  const TensorForm &x = workload.inputs[0], &y = workload.output;
+  return window.pad_top == 0 && window.pad_left == 0 &&
+         (y.h - 1) * window.stride_h + (window.kernel_h - 1) * window.dilation_h < x.h &&
+         (y.w - 1) * window.stride_w + (window.kernel_w - 1) * window.dilation_w < x.w;
+}
+
+std::string constants(const Workload& workload, const Config& config, const LightPlan& plan) {
+  const Window& window = workload.window;
+  const TensorForm &x = workload.inputs[0], &y = workload.output;
+  return SourceConstants()
+      .add("Vector", config.at("vector"))
+      .add("PerPixel", ceil_div(written_lanes(y), config.at("vector")))
+      .add("Items", plan.items)
+      .add("Threads", plan.threads)
+      .add("Splits", config.at("splits"))
+      .add("Slots", plan.items_per_cta)
+      .add("Taps", taps(workload))
+      .add("KernelH", window.kernel_h)
+      .add("KernelW", window.kernel_w)
+      .add("StrideH", window.stride_h)
+      .add("StrideW", window.stride_w)
+      .add("DilationH", window.dilation_h)
+      .add("DilationW", window.dilation_w)
+      .add("PadTop", window.pad_top)
+      .add("PadLeft", window.pad_left)
+      .add("PadBottom", window.pad_bottom)
+      .add("PadRight", window.pad_right)
+      .add("H", x.h)
+      .add("W", x.w)
+      .add("OutH", y.h)
+      .add("OutW", y.w)
+      .add("AllInside", all_inside(workload))
+      .add("IncludePad", workload.count_include_pad)
+      .add("Signed", x.dtype == DType::s8)
+      .add("Start", workload.kind == OpKind::average_pool ? 0 : code_min(x.dtype))
+      .text();
+}
+
+constexpr std::string_view kTapCount = R"(
+// Taps i of [0, kernel) with lo <= start + i * dilation < hi.
+__device__ __forceinline__ int tap_count(int start, int kernel, int dilation, int lo, int hi) {
+  const int first = start < lo ? (lo - start + dilation - 1) / dilation : 0;
+  const int end = start < hi ? min((hi - start + dilation - 1) / dilation, kernel) : 0;
+  return max(end - first, 0);
+}
+)";
+
+constexpr std::string_view kAverage = R"(
+    const int inside = kAllInside ? kTaps : tap_count(top, kKernelH, kDilationH, 0, kH) *
+                                            tap_count(left, kKernelW, kDilationW, 0, kW);
+    const int count = kIncludePad ? tap_count(top, kKernelH, kDilationH, -kPadTop, kH + kPadBottom) *
+                                    tap_count(left, kKernelW, kDilationW, -kPadLeft, kW + kPadRight) : inside;
+    const float multiplier = __fdiv_rn(x_scale, __fmul_rn(y_scale, __int2float_rn(count)));
+    const unsigned zero_points = static_cast<unsigned>(x_zero_point) * static_cast<unsigned>(inside);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      const int sum = static_cast<int>(static_cast<unsigned>(result[i]) - zero_points);
+      const float v = __fmul_rn(__int2float_rn(sum), multiplier);
+      result[i] = __float2int_rn(fminf(fmaxf(v, lo), hi)) + y_zero_point;
+    }
+)";
+
+class PoolFamily final : public LightFamily {
+ public:
+  PoolFamily() : LightFamily("pool", 1) {}
+
+ private:
+  std::optional<std::string> why_foreign(const Workload& workload) const override {
+    if (workload.kind != OpKind::max_pool && workload.kind != OpKind::average_pool) return "it is no pool";
+    if (taps(workload) >= int64_t{1} << 31) return "a window of 2^31 taps or more";
+    const Window& window = workload.window;
+    if (std::max(window.kernel_h * window.dilation_h, window.kernel_w * window.dilation_w) >= int64_t{1} << 29) {
+      return "a window that spans 2^29 rows or columns";
+    }
+    return std::nullopt;
+  }
+
+  std::vector<Knob> own_knobs(const Workload& workload) const override {
+    const int64_t most = std::min<int64_t>(64, power_of_two_above(taps(workload)));
+    return {{"vector", vector_widths(workload.output)}, {"splits", powers_of_two(1, most)}};
+  }
+
+  std::optional<std::string> why_useless(const Workload& workload, const Config& config) const override {
+    const int64_t splits = config.at("splits");
+    if (splits > taps(workload)) return fmt::format("{} splits of {} taps", splits, taps(workload));
+    if (splits > config.at("threads")) return fmt::format("{} splits of {} threads", splits, config.at("threads"));
+    return std::nullopt;
+  }
+
+  std::vector<Config> preferences(const Workload& workload) const override {
+    std::vector<Config> list;
+    const int64_t most_splits = std::min<int64_t>(64, power_of_two_above(taps(workload)));
+    for (int64_t splits = 1; splits <= std::max<int64_t>(1, most_splits / 2); splits *= 2) {
+      for (int64_t vector = vector_widths(workload.output).back(); vector >= 4; vector /= 2) {
+        for (const int64_t threads : {256, 128, 64}) {
+          list.push_back(config({{"vector", vector}, {"splits", splits}, {"threads", threads}}));
+        }
+      }
+    }
+    return list;
+  }
+
+  LightPlan plan(const Workload& workload, const Config& config) const override {
+    const TensorForm& y = workload.output;
+    const int64_t vector = config.at("vector"), splits = config.at("splits");
+    LightPlan plan;
+    plan.threads = config.at("threads");
+    plan.items = y.pixels() * ceil_div(written_lanes(y), vector);
+    plan.items_per_cta = std::max<int64_t>(1, plan.threads / splits);
+    plan.smem_bytes = splits > 1 ? plan.threads * vector * 4 : 0;
+    plan.registers = 32 + 2 * vector;
+    plan.load_bytes = plan.items * vector * taps(workload);
+    plan.store_bytes = y.pixels() * written_lanes(y);
+    plan.smem_bytes_moved = 2 * plan.smem_bytes * plan.ctas();
+    return plan;
+  }
+
+  std::vector<KernelArgument> arguments(const Workload& workload) const override {
+    std::vector<KernelArgument> list{input_argument(workload, 0)};
+    if (workload.kind == OpKind::average_pool) {
+      for (const char* name : {"x_scale", "y_scale", "lo", "hi"}) list.push_back(scalar_argument(name, DType::f32));
+      for (const char* name : {"x_zero_point", "y_zero_point"}) list.push_back(scalar_argument(name, DType::s32));
+    }
+    append_pad_argument(workload, list);
+    list.push_back(output_argument(workload));
+    return list;
+  }
+
+  Body body(const Workload& workload, const Config& config, const LightPlan& plan) const override {
+    const bool average = workload.kind == OpKind::average_pool;
+    const int64_t vector = config.at("vector"), splits = config.at("splits");
+    Body body;
+    body.functions = store_pixel_source(workload.output, vector) + constants(workload, config, plan);
+    if (average) body.functions += kTapCount;
+    body.functions += fmt::format("__device__ __forceinline__ int merged(int a, int b) {{ return {}; }}\n",
+                                  average ? "a + b" : "max(a, b)");
+    body.statements = R"(
+  const int slot = threadIdx.x % kSlots, split = threadIdx.x / kSlots;
+  const int item = blockIdx.x * kSlots + slot;
+  const int pixel = item / kPerPixel, lane = item % kPerPixel * kVector;
+  const int n = pixel / (kOutH * kOutW);
+  const int top = pixel / kOutW % kOutH * kStrideH - kPadTop, left = pixel % kOutW * kStrideW - kPadLeft;
+  int result[kVector];
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) result[i] = kStart;
+  if (item < kItems) {
+)" + std::string(ceil_div(taps(workload), splits) <= 9 ? "#pragma unroll\n" : "#pragma unroll 4\n") +
+                      R"(    for (int tap = split; tap < kTaps; tap += kSplits) {
+      const int h = top + tap / kKernelW * kDilationH, w = left + tap % kKernelW * kDilationW;
+      if (kAllInside || (h >= 0 && h < kH && w >= 0 && w < kW)) {
+        unsigned words[kVector / 4];
+        )" + load_pixel_call(workload.inputs[0], vector, "words", "x0", "(n * kH + h) * kW + w", "lane") +
+                      R"(
+#pragma unroll
+        for (int i = 0; i < kVector; ++i) result[i] = merged(result[i], lane_code<kSigned>(words[i / 4], i % 4));
+      }
+    }
+  }
+)";
+    if (splits > 1) body.statements += kMergeSplits;
+    body.statements += std::string("  if (item < kItems") + (splits > 1 ? " && split == 0" : "") + ") {\n";
+    if (average) body.statements += kAverage;
+    body.statements += R"(
+    unsigned words[kVector / 4];
+#pragma unroll
+    for (int i = 0; i < kVector / 4; ++i) {
+      words[i] = word_of_codes(result[4 * i], result[4 * i + 1], result[4 * i + 2], result[4 * i + 3]);
+    }
+    store_pixel(y, pixel, lane, words, )" +
+                       pad_text(workload) + ");\n  }\n";
+    return body;
+  }
+
+  static constexpr std::string_view kMergeSplits = R"(
+  __shared__ int partial[kVector * kThreads];
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) partial[i * kThreads + threadIdx.x] = result[i];
+  __syncthreads();
+  if (split == 0) {
+    for (int other = 1; other < kSplits; ++other) {
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) {
+        result[i] = merged(result[i], partial[i * kThreads + other * kSlots + slot]);
+      }
+    }
+  }
+)";
+};
+
+}  // namespace
+
+const KernelFamily& pool_family() {
+  static const PoolFamily family;
+  return family;
+}
+
+}  // namespace warpwright
