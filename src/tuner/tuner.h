@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,22 +11,29 @@
 #include "cost_model/cost_model.h"
 #include "database/database.h"
 #include "measure/runner.h"
+#include "search_space/kernel_family.h"
 #include "src/tasks/tasks.h"
 
 namespace warpwright {
 
 struct TuneLimits {
-  std::optional<int64_t> trials;     // of the whole run, defaults included; nullopt: no limit
+  std::optional<int64_t> trials;           // of the whole run, defaults included; nullopt: no limit
+  std::optional<int64_t> trials_per_task;  // defaults included; nullopt: no limit
   std::optional<double> seconds;
   std::optional<int> patience = 64;  // trials of a task without gain before it is left; nullopt: never
 };
+
+enum class Strategy { model_guided, random };
 
 struct TuneOptions {
   TuneLimits limits;
   uint64_t seed = 1;
   int batch_size = 8;
   double exploration = 0.2;  // share of a batch drawn at random
+  Strategy strategy = Strategy::model_guided;
   std::atomic<bool>* stop = nullptr;  // set by a signal: end after what is under way
+  /// Which families take a Workload; the first one's default Config is the task's default.
+  std::function<std::vector<const KernelFamily*>(const Workload&, const Target&)> families = families_for;
 };
 
 struct TaskProgress {
@@ -35,20 +43,24 @@ struct TaskProgress {
   std::map<std::string, int64_t> failures;  // by outcome
   double default_us = 0, best_us = 0;       // 0 when unknown
   Config best;
-  std::string state;  // `searching`, `exhausted`, `patience`, `time`, `trials`
+  std::string state;  // `searching`, `exhausted`, `patience`, `time`, `trials`, `interrupted`
 };
 
 struct TuneSummary {
   std::vector<TaskProgress> tasks;
-  int64_t trials = 0;          // of the whole run, earlier sittings included
-  std::string end_reason;      // `trials`, `time`, `exhausted`, `patience`, `interrupted`
-  TrialSeconds seconds;        // sums over this sitting
-  double own_seconds = 0;      // wall time of this sitting that was neither compiling nor verifying nor running
+  int64_t trials = 0;      // of the whole run, earlier sittings included
+  std::string end_reason;  // `trials`, `time`, `exhausted`, `patience`, `interrupted`
+  TrialSeconds seconds;    // sums over this sitting
+  double own_seconds = 0;  // wall time of this sitting that was neither compiling nor verifying nor running
 };
 
-/// Called after every trial.
+/// Called after every trial, replayed ones too.
 using ProgressCallback = std::function<void(const TuneSummary&)>;
 
+/// Measures until a limit is reached, nothing is left or `stop` is set, and ends the run in the database with the
+/// reason. Every trial is committed as it ends. Trials that the run recorded in an earlier sitting are replayed, not
+/// measured: the same seed over the same database proposes the same Configs, whatever the jobs and wherever a sitting
+/// ended. Throws UsageError when no family takes a task, EnvironmentError when nothing can be measured.
 TuneSummary tune(const std::vector<Task>& tasks, Runner& runner, CostModel& cost_model, Database& database,
                  const RunInfo& run, const TuneOptions& options, const ProgressCallback& progress);
 

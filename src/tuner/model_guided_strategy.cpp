@@ -1,0 +1,122 @@
+// ModelGuidedStrategy: a large pool, ranked by the model, climbed from its top.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_set>
+
+#include "src/tuner/search_strategy.h"
+
+namespace warpwright {
+namespace {
+
+constexpr size_t kFirstSamples = 2048;  // of a space too large to be listed
+constexpr size_t kLaterSamples = 128;   // fresh ones, each batch
+constexpr size_t kKept = 512;           // best of the pool that later batches rank again
+constexpr size_t kParents = 4;          // measured Configs whose neighbours are candidates
+constexpr size_t kClimbed = 8;          // best candidates whose neighbours are candidates, each round
+constexpr int kClimbs = 3;
+
+/// Scored candidates of one batch, none of them claimed, each once.
+class Ranking {
+ public:
+  Ranking(TaskSearch& task, const CostModel& model, const Target& target)
+      : task_(&task), model_(&model), target_(&target) {}
+
+  void add(const std::vector<Config>& configs) {
+    std::vector<Config> fresh;
+    for (const Config& config : configs) {
+      if (!task_->is_claimed(config) && seen_.insert(key(config)).second) fresh.push_back(config);
+    }
+    const std::vector<double> scores = model_->score(task_->task().workload, fresh, *target_);
+    scores_.insert(scores_.end(), scores.begin(), scores.end());
+    std::move(fresh.begin(), fresh.end(), std::back_inserter(configs_));
+  }
+
+  /// Adds the neighbours of the best `count` that were not climbed from yet.
+  void climb(size_t count) {
+    std::vector<Config> around;
+    size_t climbed = 0;
+    for (const size_t i : order()) {
+      if (climbed == count) break;
+      if (!climbed_.insert(i).second) continue;
+      ++climbed;
+      for (Config& config : task_->space().neighbours(configs_[i])) around.push_back(std::move(config));
+    }
+    add(around);
+  }
+
+  /// Highest score first; what is no number comes last.
+  std::vector<size_t> order() const {
+    std::vector<size_t> order(configs_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto rank = [&](size_t i) { return std::isnan(scores_[i]) ? -INFINITY : scores_[i]; };
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rank(a) > rank(b); });
+    return order;
+  }
+
+  const Config& config(size_t i) const { return configs_[i]; }
+
+ private:
+  TaskSearch* task_;
+  const CostModel* model_;
+  const Target* target_;
+  std::vector<Config> configs_;
+  std::vector<double> scores_;
+  std::unordered_set<std::string> seen_;
+  std::unordered_set<size_t> climbed_;
+};
+
+class ModelGuidedStrategy : public SearchStrategy {
+ public:
+  explicit ModelGuidedStrategy(double exploration) : exploration_(std::clamp(exploration, 0.0, 1.0)) {}
+
+  std::vector<Config> propose(TaskSearch& task, const CostModel& model, const Target& target, size_t count) override {
+    std::mt19937_64 random = task.next_random();
+    std::vector<Config> batch;
+    for (const Config& config : task.space().defaults()) {
+      if (batch.size() < count && task.claim(config)) batch.push_back(config);
+    }
+    const auto explored = static_cast<size_t>(std::lround(exploration_ * static_cast<double>(count)));
+    const std::vector<Config> ranked = rank(task, model, target, random);
+    for (size_t i = 0; i < ranked.size() && batch.size() + explored < count; ++i) {
+      if (task.claim(ranked[i])) batch.push_back(ranked[i]);
+    }
+    fill_at_random(task, random, count, batch);
+    return batch;
+  }
+
+ private:
+  static std::vector<Config> rank(TaskSearch& task, const CostModel& model, const Target& target,
+                                  std::mt19937_64& random) {
+    Ranking ranking(task, model, target);
+    if (const auto& listed = task.space().listed()) {
+      ranking.add(*listed);
+    } else {
+      std::vector<Config>& pool = task.pool();
+      const size_t samples = pool.empty() ? kFirstSamples : kLaterSamples;
+      for (size_t i = 0; i < samples; ++i) {
+        if (std::optional<Config> config = task.space().sample(random)) pool.push_back(std::move(*config));
+      }
+      ranking.add(pool);
+      for (const size_t i : task.best(kParents)) ranking.add(task.space().neighbours(task.measured()[i].config));
+      for (int round = 0; round < kClimbs; ++round) ranking.climb(kClimbed);
+    }
+    std::vector<Config> ranked;
+    for (const size_t i : ranking.order()) ranked.push_back(ranking.config(i));
+    if (!task.space().listed()) {
+      task.pool() = ranked;
+      task.pool().resize(std::min(ranked.size(), kKept));
+    }
+    return ranked;
+  }
+
+  double exploration_;
+};
+
+}  // namespace
+
+std::unique_ptr<SearchStrategy> make_model_guided_strategy(double exploration) {
+  return std::make_unique<ModelGuidedStrategy>(exploration);
+}
+
+}  // namespace warpwright
