@@ -1,12 +1,13 @@
 // Folded counts of known kernels against the instructions that ptxas makes of them.
 //
-// How the numbers were obtained: tests/device/folding/kernels.cu was compiled to kernels.ptx (its first line has the
-// command), that by `ptxas -arch=sm_89` 13.0.88, and the cubin listed by `nvdisasm -c` 13.1. Its instructions were
-// counted by opcode: IADD3, LEA, LOP3, SHF, PRMT, SEL, ISETP, PLOP3, S2R, MOV, CS2R and the additions, moves and shifts
-// written as IMAD.IADD, .MOV, .SHL are `integer`; other IMAD `multiply`; IDP `dot`; FADD, FMUL, FFMA, FMNMX, FSETP
-// `floating`; I2F, I2FP, F2I `conversion`; MUFU, FCHK `special`. Left out: NOP and the endless loop behind EXIT, the
-// set-up of the stack pointer and of the memory descriptor (MOV R1, ULDC), BSSY and BSYNC, and the slow path of the
-// division, which is a function of its own.
+// How the numbers were obtained: tests/device/folding/kernels.cu was compiled to kernels.ptx, and two kernels that the
+// family dp4a_gemm emitted to gemm_1x1.ptx and gemm_3x3.ptx (the first line of each has the command), these by `ptxas
+// -arch=sm_89` 13.0.88, and the cubin listed by `nvdisasm -c` 13.1. Its instructions were counted by opcode: IADD3,
+// LEA, LOP3, SHF, PRMT, SEL, ISETP, PLOP3, S2R, MOV, CS2R and the additions, moves and shifts written as IMAD.IADD,
+// .MOV, .SHL are `integer`; other IMAD `multiply`; IDP `dot`; FADD, FMUL, FFMA, FMNMX, FSETP `floating`; I2F, I2FP, F2I
+// `conversion`; MUFU, FCHK `special`. Left out: NOP and the endless loop behind EXIT, the set-up of the stack pointer
+// and of the memory descriptor (MOV R1, ULDC), BSSY and BSYNC, and the slow path of the division, which is a function
+// of its own.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,20 +30,17 @@ constexpr SassCounts kSass[] = {
     {"quantize_pack", 18, 3, 0, 28, 4, 8, 0, 2, 0, 10, 0}, {"warp_sum", 21, 3, 0, 0, 0, 0, 0, 2, 7, 4, 0},
 };
 
-const ptx::Module& kernels() {
-  static const ptx::Module module =
-      ptx::parse(read_file(std::string(WARPWRIGHT_SOURCE_DIR) + "/tests/device/folding/kernels.ptx"));
-  return module;
-}
-
-const ptx::Kernel& kernel(std::string_view name) {
-  for (const ptx::Kernel& kernel : kernels().kernels) {
+/// From kernels.ptx, or the one kernel of the file of that name.
+ptx::Kernel kernel(const std::string& name) {
+  const std::string folder = std::string(WARPWRIGHT_SOURCE_DIR) + "/tests/device/folding/";
+  if (name.starts_with("gemm_")) return ptx::parse(read_file(folder + name + ".ptx")).kernels.at(0);
+  for (ptx::Kernel& kernel : ptx::parse(read_file(folder + "kernels.ptx")).kernels) {
     if (kernel.name == name) return kernel;
   }
-  throw std::runtime_error("no kernel " + std::string(name));
+  throw std::runtime_error("no kernel " + name);
 }
 
-std::map<Pipe, int> folded(std::string_view name) {
+std::map<Pipe, int> folded(const std::string& name) {
   std::map<Pipe, int> counts;
   for (const IssueCost& cost : fold(kernel(name))) {
     counts[cost.pipe] += cost.slots;
@@ -60,22 +58,22 @@ TEST_P(FoldingCounts, AgreeWithTheDisassembly) {
   EXPECT_EQ(counts[Pipe::dot], sass.dot);
   EXPECT_EQ(counts[Pipe::conversion], sass.conversion);
   EXPECT_EQ(counts[Pipe::special], sass.special);
-  EXPECT_EQ(counts[Pipe::shared], sass.shared);
   EXPECT_EQ(counts[Pipe::global], sass.global);
   EXPECT_EQ(counts[Pipe::barrier], sass.barrier);
   // Near where it is: constants that it loads for wide products, votes around an atomic addition, branches of
   // divisions.
   EXPECT_NEAR(counts[Pipe::multiply], sass.multiply, 2);
+  EXPECT_NEAR(counts[Pipe::shared], sass.shared, sass.shared > 20 ? 3 : 0);  // neighbouring stores become one
   EXPECT_NEAR(counts[Pipe::floating], sass.floating, 4);
   EXPECT_NEAR(counts[Pipe::shuffle], sass.shuffle, 2);
-  EXPECT_NEAR(counts[Pipe::integer], sass.integer, std::max(12.0, 0.15 * sass.integer));
+  EXPECT_NEAR(counts[Pipe::integer], sass.integer, std::max(12.0, 0.1 * sass.integer));
   const int all = sass.integer + sass.multiply + sass.dot + sass.floating + sass.conversion + sass.special +
                   sass.shared + sass.global + sass.shuffle + sass.control + sass.barrier;
-  EXPECT_NEAR(static_cast<double>(total_slots(fold(kernel(sass.kernel)))), all, std::max(16.0, 0.1 * all));
+  EXPECT_NEAR(static_cast<double>(total_slots(fold(kernel(sass.kernel)))), all, std::max(16.0, 0.03 * all));
 }
 
 TEST_P(FoldingCounts, AreFarBelowTheCountOfPtxInstructions) {
-  const ptx::Kernel& one = kernel(GetParam().kernel);
+  const ptx::Kernel one = kernel(GetParam().kernel);
   EXPECT_LT(total_slots(fold(one)), one.instructions.size() + (GetParam().special > 0 ? 40 : 0));
 }
 

@@ -83,6 +83,27 @@ TEST(Folding, ShiftedOrTripleSumsAreOneInstruction) {
               ElementsAre(1, 1, 0, 1, 1));
 }
 
+TEST(Folding, OneUniformRegisterIsPartOfASharedAddress) {
+  const std::string stage = "mov.u32 %r2, %tid.x;\nmov.u32 %r3, %ctaid.x;\n";
+  EXPECT_THAT(slots(fold_body(stage + "add.s32 %r4, %r2, %r3;\nst.shared.u32 [%r4+16], %r1;")),
+              ElementsAre(1, 1, 0, 1));
+  EXPECT_THAT(slots(fold_body(stage + "add.s32 %r4, %r2, %r3;\nadd.s32 %r5, %r4, %r1;\nst.shared.u32 [%r5], %r1;")),
+              ElementsAre(1, 1, 1, 0, 1))
+      << "only one";
+  EXPECT_THAT(slots(fold_body("mov.u32 %r2, %tid.x;\nmov.u32 %r3, %laneid;\nadd.s32 %r4, %r2, %r3;\n"
+                              "st.shared.u32 [%r4], %r1;")),
+              ElementsAre(1, 1, 1, 1))
+      << "both vary";
+}
+
+TEST(Folding, WideShiftsOfAWordMoveIt) {
+  EXPECT_THAT(slots(fold_body("mov.u32 %r2, %tid.x;\nmul.wide.u32 %rd2, %r2, 613566757;\nshr.u64 %rd3, %rd2, 32;\n"
+                              "cvt.u32.u64 %r3, %rd3;\nshr.u64 %rd4, %rd2, 35;\ncvt.u32.u64 %r4, %rd4;\n"
+                              "shr.u64 %rd5, %rd2, 3;\ncvt.u32.u64 %r5, %rd5;\nst.shared.u32 [%r3], %r4;\n"
+                              "st.shared.u32 [%r3], %r5;")),
+              ElementsAre(1, 1, 0, 0, 1, 0, 2, 0, 1, 1));
+}
+
 TEST(Folding, LogicOfThreeLeavesIsOneLop3) {
   EXPECT_THAT(slots(fold_body("mov.u32 %r2, %tid.x;\nmov.u32 %r3, %tid.y;\nand.b32 %r4, %r2, %r3;\n"
                               "or.b32 %r5, %r4, %r1;\nxor.b32 %r6, %r5, 7;\nst.shared.u32 [%r2], %r6;")),

@@ -63,6 +63,14 @@ IssueCost cost_of_conversion(const Instruction& instruction) {
   return {Pipe::integer, 1};  // extension: a permute, a shift or a mask
 }
 
+/// Words of a 64-bit shift by a constant: from 32 on, one word is moved or shifted.
+IssueCost cost_of_shift(const Instruction& instruction) {
+  if (!is_64(instruction.type)) return {Pipe::integer, 1};
+  const Operand& count = instruction.sources[1];
+  if (count.kind != Operand::Kind::immediate || count.value < 32) return {Pipe::integer, 2};
+  return {Pipe::integer, static_cast<uint8_t>(count.value == 32 ? 0 : 1)};
+}
+
 IssueCost cost_of_multiply(const Instruction& instruction) {
   if (is_float(instruction.type)) return {Pipe::floating, 1};
   const bool wide_operands = is_64(instruction.type) && instruction.mul_mode != ptx::MulMode::wide;
@@ -179,7 +187,10 @@ IssueCost cost_alone(const Instruction& instruction) {
     case Opcode::cnot:
       return {Pipe::integer, 2};
     case Opcode::bfi:
-      return {Pipe::integer, 3};
+      return {Pipe::integer, static_cast<uint8_t>(has_immediate(instruction) ? 2 : 3)};
+    case Opcode::shl:
+    case Opcode::shr:
+      return cost_of_shift(instruction);
     case Opcode::bfind:
     case Opcode::brev:
     case Opcode::clz:
