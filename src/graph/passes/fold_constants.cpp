@@ -1,0 +1,46 @@
+// Pass: what hangs on constants alone is computed: QuantizeLinear, and Reshape of codes.
+#include <cmath>
+
+#include "src/graph/passes/passes.h"
+
+namespace warpwright {
+
+namespace {
+
+/// Elements behind one index of `axis`.
+int64_t inner_elements(const Shape& shape, int64_t axis) {
+  return element_count(Shape(shape.begin() + axis + 1, shape.end()));
+}
+
+Tensor quantized(const Tensor& real, const Quantization& y) {
+  Tensor codes(y.dtype, real.shape);
+  const int64_t inner = y.per_tensor() ? 1 : inner_elements(real.shape, y.axis);
+  for (size_t i = 0; i < real.as<float>().size(); ++i) {
+    const size_t k = y.per_tensor() ? 0 : (i / static_cast<size_t>(inner)) % y.scale.size();
+    const auto least = static_cast<float>(code_min(y.dtype) - y.zero_point[k]);
+    const auto most = static_cast<float>(code_max(y.dtype) - y.zero_point[k]);
+    const float value = std::fmin(std::fmax(real.as<float>()[i] / y.scale[k], least), most);
+    codes.bytes[i] = static_cast<std::byte>(static_cast<int32_t>(std::nearbyint(value)) + y.zero_point[k]);
+  }
+  return codes;
+}
+
+}  // namespace
+
+void fold_constants(Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.inputs.empty() || !graph.is_constant(node.inputs[0])) continue;
+    GraphTensor& output = graph.tensor(node.output);
+    const Tensor& input = *graph.tensor(node.inputs[0]).constant;
+    if (node.kind == NodeKind::quantize) {
+      output.constant = quantized(input, node.quantization);
+    } else if (node.kind == NodeKind::reshape) {
+      output.constant = input;
+      output.constant->shape = output.shape;
+    }
+  }
+  std::erase_if(graph.nodes, [&](const Node& node) { return graph.is_constant(node.output); });
+  remove_dead_nodes(graph);
+}
+
+}  // namespace warpwright

@@ -1,0 +1,133 @@
+// Pass: Conv and Gemm over dequantized codes and constant codes become integer products.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "src/graph/passes/chain.h"
+#include "src/graph/passes/passes.h"
+
+namespace warpwright {
+
+namespace {
+
+int32_t element(const Tensor& codes, size_t i) {
+  switch (codes.dtype) {
+    case DType::u8: return codes.as<uint8_t>()[i];
+    case DType::s8: return codes.as<int8_t>()[i];
+    default: return codes.as<int32_t>()[i];
+  }
+}
+
+template <typename T>
+T at_channel(const std::vector<T>& values, size_t k) {
+  return values[values.size() == 1 ? 0 : k];
+}
+
+/// [K][C/groups][kernel...] or [N][K] or [K][N] to [K][kernel_h][kernel_w][C/groups].
+Tensor packed_weights(const Node& node, const Tensor& w) {
+  const bool conv = node.kind == NodeKind::conv;
+  const bool by_columns = !conv && !node.transposed_weights;
+  const int64_t outputs = w.shape[by_columns ? 1 : 0];
+  const int64_t channels = w.shape[by_columns ? 0 : 1];
+  const int64_t taps = conv ? node.window.kernel_h * node.window.kernel_w : 1;
+  Tensor packed(w.dtype, {outputs, node.window.kernel_h, node.window.kernel_w, channels});
+  for (int64_t k = 0; k < outputs; ++k) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const int64_t from = by_columns ? c * outputs + k : (k * channels + c) * taps + tap;
+        packed.bytes[static_cast<size_t>((k * taps + tap) * channels + c)] = w.bytes[static_cast<size_t>(from)];
+      }
+    }
+  }
+  return packed;
+}
+
+int32_t saturated(double value) {
+  if (value >= std::numeric_limits<int32_t>::max()) return std::numeric_limits<int32_t>::max();
+  if (value <= std::numeric_limits<int32_t>::min()) return std::numeric_limits<int32_t>::min();
+  return static_cast<int32_t>(value);
+}
+
+/// The bias as integers of scale alpha * x_scale * weight_scale[k]. Nothing when it is no constant.
+std::optional<std::vector<int32_t>> integer_bias(const Graph& graph, const GraphIndex& index, const Node& node,
+                                                 const ProductScales& scales) {
+  const TensorId id = node.inputs[2];
+  const Node* dequantize = producer_of_kind(graph, index, id, NodeKind::dequantize);
+  const TensorId source = dequantize ? dequantize->inputs[0] : id;
+  if (!graph.is_constant(source)) return std::nullopt;
+  const Tensor& constant = *graph.tensor(source).constant;
+  std::vector<int32_t> bias(scales.weight_scale.size());
+  if (static_cast<size_t>(constant.size()) != bias.size()) return std::nullopt;
+  for (size_t k = 0; k < bias.size(); ++k) {
+    const float scale = (scales.alpha * scales.x_scale) * scales.weight_scale[k];
+    float real = 0;
+    if (dequantize) {
+      const float own_scale = at_channel(dequantize->quantization.scale, k);
+      const int64_t centred = int64_t{element(constant, k)} - at_channel(dequantize->quantization.zero_point, k);
+      if (own_scale == scale && node.beta == 1.0f) {
+        bias[k] = saturated(static_cast<double>(centred));
+        continue;
+      }
+      real = static_cast<float>(centred) * own_scale;
+    } else {
+      real = constant.as<float>()[k];
+    }
+    const float quotient = node.beta * real / scale;
+    if (std::isnan(quotient)) return std::nullopt;
+    bias[k] = saturated(std::nearbyint(quotient));
+  }
+  return bias;
+}
+
+/// Codes and scales of the weight behind `id`; null unless they are constant and lie along output channels.
+const Node* weight_dequantize(const Graph& graph, const GraphIndex& index, const Node& node) {
+  const Node* w = producer_of_kind(graph, index, node.inputs[1], NodeKind::dequantize);
+  if (!w || !graph.is_constant(w->inputs[0]) || !is_code(w->quantization.dtype)) return nullptr;
+  const int64_t axis = node.kind == NodeKind::gemm && !node.transposed_weights ? 1 : 0;
+  return w->quantization.per_tensor() || w->quantization.axis == axis ? w : nullptr;
+}
+
+void fold(const Graph& graph, const GraphIndex& index, Node& node) {
+  const auto x = dequantized_codes(graph, index, node.inputs[0]);
+  const Node* w = weight_dequantize(graph, index, node);
+  if (!x || !w) return;
+  Node product = node;
+  product.kind = NodeKind::product;
+  product.workload.kind = node.kind == NodeKind::conv ? OpKind::conv2d : OpKind::dense;
+  product.workload.window = node.window;
+  product.workload.groups = node.groups;
+  Tensor weights = packed_weights(node, *graph.tensor(w->inputs[0]).constant);
+  const auto channels = static_cast<size_t>(weights.shape[0]);
+  product.scales.alpha = node.alpha;
+  product.scales.x_scale = x->scale;
+  for (size_t k = 0; k < channels; ++k) product.scales.weight_scale.push_back(at_channel(w->quantization.scale, k));
+  product.workload.x_zero_point = x->zero_point == 0 ? ZeroPointForm::zero : ZeroPointForm::scalar;
+  product.values["x_zero_point"] = scalar_s32(x->zero_point);
+  product.workload.weight_dtype = weights.dtype;
+  product.values["weights"] = std::move(weights);
+  product.values["weight_zero_point"] = vector_s32(w->quantization.zero_point);
+  append_names(product.onnx_nodes, x->onnx_nodes);
+  append_names(product.onnx_nodes, w->onnx_nodes);
+  if (node.inputs[2] != kNoTensor) {
+    const auto bias = integer_bias(graph, index, node, product.scales);
+    if (!bias) return;
+    product.workload.epilogue.bias = true;
+    product.values["bias"] = vector_s32(*bias);
+    const Node* dequantize = producer_of_kind(graph, index, node.inputs[2], NodeKind::dequantize);
+    if (dequantize) append_names(product.onnx_nodes, dequantize->onnx_nodes);
+  }
+  product.inputs = {x->codes};
+  node = std::move(product);
+}
+
+}  // namespace
+
+void fold_products(Graph& graph) {
+  const GraphIndex index(graph);
+  for (Node& node : graph.nodes) {
+    if (node.kind == NodeKind::conv || node.kind == NodeKind::gemm) fold(graph, index, node);
+  }
+  remove_dead_nodes(graph);
+}
+
+}  // namespace warpwright

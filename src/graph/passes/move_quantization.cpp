@@ -1,0 +1,129 @@
+// Pass: Q moves up and DQ down over operators that only move elements. Both are exact: they work element by element,
+// and with a positive scale they keep the order that MaxPool looks at.
+#include <algorithm>
+#include <map>
+
+#include "src/graph/passes/passes.h"
+
+namespace warpwright {
+
+namespace {
+
+bool moves_elements(const Node& node) {
+  return node.kind == NodeKind::reshape || node.kind == NodeKind::max_pool || node.kind == NodeKind::concat;
+}
+
+/// Walks from the end of the graph, so that all readers of a tensor are seen before its producer.
+class UpwardMove {
+ public:
+  explicit UpwardMove(Graph& graph) : graph_(graph), read_as_real_(graph.tensors.size(), false) {
+    for (const GraphOutput& output : graph.outputs) read_as_real_[static_cast<size_t>(output.tensor)] = true;
+  }
+
+  void run() {
+    for (size_t i = graph_.nodes.size(); i-- > 0;) visit(std::move(graph_.nodes[i]));
+    for (auto& [tensor, quantizes] : waiting_) emit(std::move(quantizes));
+    std::reverse(result_.begin(), result_.end());
+    graph_.nodes = std::move(result_);
+  }
+
+ private:
+  void visit(Node node) {
+    if (node.kind == NodeKind::quantize) {
+      const TensorId real = node.inputs[0];
+      waiting_[real].push_back(std::move(node));
+      return;
+    }
+    std::vector<Node> quantizes;
+    if (auto found = waiting_.find(node.output); found != waiting_.end()) {
+      quantizes = std::move(found->second);
+      waiting_.erase(found);
+    }
+    if (may_move(node, quantizes)) return move_over(std::move(node), quantizes);
+    emit(std::move(quantizes));
+    for (TensorId input : node.inputs) {
+      if (input != kNoTensor) read_as_real_[static_cast<size_t>(input)] = true;
+    }
+    result_.push_back(std::move(node));
+  }
+
+  bool may_move(const Node& node, const std::vector<Node>& quantizes) const {
+    if (!moves_elements(node) || quantizes.empty() || read_as_real_[static_cast<size_t>(node.output)]) return false;
+    const Quantization& first = quantizes[0].quantization;
+    return first.per_tensor() && std::all_of(quantizes.begin(), quantizes.end(),
+                                             [&](const Node& other) { return other.quantization == first; });
+  }
+
+  void move_over(Node node, const std::vector<Node>& quantizes) {
+    for (TensorId& input : node.inputs) input = quantized(input, quantizes[0]);
+    for (const Node& quantize : quantizes) {
+      Node moved = node;
+      moved.output = quantize.output;
+      append_names(moved.onnx_nodes, quantize.onnx_nodes);
+      result_.push_back(std::move(moved));
+    }
+  }
+
+  /// Codes of `real`: by an equal Q that waits already, or by a new one like `model`.
+  TensorId quantized(TensorId real, const Node& model) {
+    for (const Node& other : waiting_[real]) {
+      if (other.quantization == model.quantization) return other.output;
+    }
+    Node quantize = model;
+    quantize.inputs = {real};
+    Shape shape = graph_.tensor(real).shape;
+    quantize.output = graph_.add_tensor(graph_.tensor(real).name + "/codes", model.quantization.dtype, std::move(shape));
+    waiting_[real].push_back(quantize);
+    return quantize.output;
+  }
+
+  void emit(std::vector<Node> quantizes) {
+    for (Node& node : quantizes) result_.push_back(std::move(node));
+  }
+
+  Graph& graph_;
+  std::vector<bool> read_as_real_;  // by tensor of the graph as it was: read by something that is no Q
+  std::map<TensorId, std::vector<Node>> waiting_;
+  std::vector<Node> result_;
+};
+
+/// A movement whose inputs all come from equal DQs works on their codes, with one DQ behind it.
+void move_down(Graph& graph) {
+  std::map<TensorId, Node> dequantizes;  // by output
+  std::vector<Node> result;
+  for (Node& node : graph.nodes) {
+    const Node* first = nullptr;
+    bool all_equal = moves_elements(node);
+    for (TensorId input : node.inputs) {
+      auto found = all_equal ? dequantizes.find(input) : dequantizes.end();
+      all_equal = found != dequantizes.end() && (!first || first->quantization == found->second.quantization);
+      if (all_equal && !first) first = &found->second;
+    }
+    if (!all_equal || !first) {
+      if (node.kind == NodeKind::dequantize && node.quantization.per_tensor()) dequantizes[node.output] = node;
+      result.push_back(std::move(node));
+      continue;
+    }
+    Node dequantize = *first;
+    for (TensorId& input : node.inputs) input = dequantizes.at(input).inputs[0];
+    dequantize.output = node.output;
+    Shape shape = graph.tensor(node.output).shape;
+    node.output =
+        graph.add_tensor(graph.tensor(node.output).name + "/codes", first->quantization.dtype, std::move(shape));
+    dequantize.inputs = {node.output};
+    dequantizes[dequantize.output] = dequantize;
+    result.push_back(std::move(node));
+    result.push_back(std::move(dequantize));
+  }
+  graph.nodes = std::move(result);
+}
+
+}  // namespace
+
+void move_quantization(Graph& graph) {
+  UpwardMove(graph).run();
+  move_down(graph);
+  remove_dead_nodes(graph);
+}
+
+}  // namespace warpwright

@@ -1,0 +1,182 @@
+// Reading constants: raw data, typed fields, external files.
+#include "src/import/constants.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <optional>
+
+#include "src/core/error.h"
+#include "src/graph/graph.h"
+#include "src/import/onnx_file.h"
+
+namespace warpwright {
+
+namespace {
+
+constexpr int64_t kMostElements = int64_t{1} << 31;
+
+[[noreturn]] void fail(const std::string& name, const std::string& what) {
+  throw UsageError(fmt::format("initializer \"{}\": {}", name, what));
+}
+
+size_t element_bytes(int type) {
+  switch (type) {
+    case kFloat32:
+    case kInt32: return 4;
+    case kUint8:
+    case kInt8: return 1;
+    case kInt64: return 8;
+    default: return 0;
+  }
+}
+
+Shape checked_shape(const onnx::TensorProto& proto, const std::string& name) {
+  Shape shape(proto.dims().begin(), proto.dims().end());
+  if (shape.size() > 8) fail(name, fmt::format("{} dimensions", shape.size()));
+  int64_t count = 1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] < 0) fail(name, fmt::format("dimension {} is {}", i, shape[i]));
+    if (__builtin_mul_overflow(count, shape[i], &count) || count > kMostElements) {
+      fail(name, fmt::format("dimensions {} are too large", to_text(shape)));
+    }
+  }
+  return shape;
+}
+
+std::optional<int64_t> parse_number(const std::string& text) {
+  if (text.empty() || text.size() > 18) return std::nullopt;
+  int64_t value = 0;
+  for (char digit : text) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    value = value * 10 + (digit - '0');
+  }
+  return value;
+}
+
+/// `location` inside `folder`, links followed.
+std::filesystem::path external_path(const std::string& location, const std::string& name,
+                                    const std::filesystem::path& folder) {
+  const std::filesystem::path relative(location);
+  bool outside = location.empty() || relative.is_absolute();
+  for (const auto& part : relative) outside |= part == "..";
+  std::error_code error;
+  const auto root = std::filesystem::weakly_canonical(folder.empty() ? "." : folder, error);
+  const auto target = error ? root : std::filesystem::weakly_canonical(root / relative, error);
+  if (!outside && !error) {
+    const auto inner = target.lexically_relative(root);
+    outside = inner.empty() || *inner.begin() == "..";
+  }
+  if (outside || error) {
+    fail(name, fmt::format("external file {} lies outside the folder of the model", location));
+  }
+  return target;
+}
+
+std::string external_bytes(const onnx::TensorProto& proto, const std::string& name, int64_t needed,
+                           const std::filesystem::path& folder) {
+  std::string location;
+  int64_t offset = 0;
+  std::optional<int64_t> length = needed;
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "length") length = parse_number(entry.value());
+    if (entry.key() == "offset") offset = parse_number(entry.value()).value_or(-1);
+  }
+  if (offset < 0 || !length) fail(name, "offset or length of its external data is no number");
+  if (*length != needed) fail(name, fmt::format("{} bytes of external data, its shape needs {}", *length, needed));
+  const auto path = external_path(location, name, folder);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) fail(name, fmt::format("external file {} is missing", location));
+  const auto size = static_cast<int64_t>(std::filesystem::file_size(path, error));
+  if (error || offset > size || needed > size - offset) {
+    fail(name, fmt::format("bytes {} to {} of external file {}, which has {}", offset, offset + needed, location,
+                           error ? 0 : size));
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(static_cast<size_t>(needed), '\0');
+  file.seekg(offset);
+  file.read(bytes.data(), needed);
+  if (!file) fail(name, fmt::format("external file {} cannot be read", location));
+  return bytes;
+}
+
+template <typename T, typename Field>
+std::string typed_bytes(const Field& field, const std::string& name) {
+  std::string bytes(sizeof(T) * static_cast<size_t>(field.size()), '\0');
+  for (int i = 0; i < field.size(); ++i) {
+    if constexpr (std::is_integral_v<T>) {
+      if (field.Get(i) < std::numeric_limits<T>::min() || field.Get(i) > std::numeric_limits<T>::max()) {
+        fail(name, fmt::format("element {} is {}, out of range", i, field.Get(i)));
+      }
+    }
+    const T value = static_cast<T>(field.Get(i));
+    std::memcpy(bytes.data() + sizeof(T) * static_cast<size_t>(i), &value, sizeof(T));
+  }
+  return bytes;
+}
+
+std::string field_bytes(const onnx::TensorProto& proto, const std::string& name) {
+  switch (proto.data_type()) {
+    case kFloat32: return typed_bytes<float>(proto.float_data(), name);
+    case kUint8: return typed_bytes<uint8_t>(proto.int32_data(), name);
+    case kInt8: return typed_bytes<int8_t>(proto.int32_data(), name);
+    case kInt32: return typed_bytes<int32_t>(proto.int32_data(), name);
+    default: return typed_bytes<int64_t>(proto.int64_data(), name);
+  }
+}
+
+}  // namespace
+
+int64_t OnnxConstant::size() const { return element_count(shape); }
+
+OnnxConstant read_constant(const onnx::TensorProto& proto, const std::string& name,
+                           const std::filesystem::path& folder) {
+  OnnxConstant constant{name, proto.data_type(), checked_shape(proto, name), {}, false};
+  const size_t width = element_bytes(constant.type);
+  if (proto.has_segment()) fail(name, "segmented data is not supported");
+  if (width == 0) return constant;
+  const int64_t needed = constant.size() * static_cast<int64_t>(width);
+  if (proto.data_location() == onnx::TensorProto_DataLocation_EXTERNAL) {
+    constant.bytes = external_bytes(proto, name, needed, folder);
+  } else {
+    constant.bytes = proto.has_raw_data() ? proto.raw_data() : field_bytes(proto, name);
+  }
+  if (static_cast<int64_t>(constant.bytes.size()) != needed) {
+    fail(name, fmt::format("{} bytes, shape {} of {} needs {}", constant.bytes.size(), to_text(constant.shape),
+                           element_type_name(constant.type), needed));
+  }
+  constant.readable = true;
+  return constant;
+}
+
+Tensor to_tensor(const OnnxConstant& constant) {
+  Tensor tensor;
+  switch (constant.type) {
+    case kFloat32: tensor.dtype = DType::f32; break;
+    case kUint8: tensor.dtype = DType::u8; break;
+    case kInt8: tensor.dtype = DType::s8; break;
+    case kInt32: tensor.dtype = DType::s32; break;
+    default:
+      throw UsageError(fmt::format("constant \"{}\" is {}, which is not supported here", constant.name,
+                                   element_type_name(constant.type)));
+  }
+  tensor.shape = constant.shape;
+  tensor.bytes.resize(constant.bytes.size());
+  if (!constant.bytes.empty()) std::memcpy(tensor.bytes.data(), constant.bytes.data(), constant.bytes.size());
+  return tensor;
+}
+
+Shape to_integers(const OnnxConstant& constant) {
+  if (constant.type != kInt64) {
+    throw UsageError(fmt::format("constant \"{}\" is {}, where int64 is needed", constant.name,
+                                 element_type_name(constant.type)));
+  }
+  Shape values(static_cast<size_t>(constant.size()));
+  if (!values.empty()) std::memcpy(values.data(), constant.bytes.data(), constant.bytes.size());
+  return values;
+}
+
+}  // namespace warpwright

@@ -1,0 +1,242 @@
+// Import: reads the file, binds the shapes of the inputs, hands each node to its operator, collects the faults.
+#include "src/import/import.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "src/core/error.h"
+#include "src/import/onnx_file.h"
+#include "src/import/operators.h"
+
+namespace warpwright {
+
+namespace {
+
+std::string declared_text(const onnx::TensorShapeProto& shape) {
+  std::vector<std::string> dims;
+  for (const auto& dim : shape.dim()) {
+    dims.push_back(dim.has_dim_value() ? std::to_string(dim.dim_value())
+                                       : dim.dim_param().empty() ? "?" : dim.dim_param());
+  }
+  return fmt::format("[{}]", fmt::join(dims, ","));
+}
+
+[[noreturn]] void refuse_dynamic(const std::string& name, const onnx::TensorShapeProto& shape) {
+  std::vector<std::string> example;
+  for (const auto& dim : shape.dim()) {
+    example.push_back(dim.has_dim_value() && dim.dim_value() > 0 ? std::to_string(dim.dim_value()) : "1");
+  }
+  throw UsageError(fmt::format("graph input \"{}\" has the dynamic shape {}: bind it with --shape {}={}", name,
+                               declared_text(shape), name, fmt::join(example, ",")));
+}
+
+class Importer {
+ public:
+  Importer(const onnx::ModelProto& model, std::filesystem::path folder, const ShapeBindings& shapes)
+      : model_(model), folder_(std::move(folder)), shapes_(shapes), tensors_(graph_) {}
+
+  Graph run() {
+    const int64_t opset = default_opset(model_);
+    const std::vector<int> order = sorted_nodes(model_.graph());
+    for (const auto& proto : model_.graph().initializer()) {
+      tensors_.add_constant(read_constant(proto, proto.name(), folder_));
+    }
+    add_inputs();
+    for (int index : order) take_node(model_.graph().node(index), opset);
+    if (!faults_.empty()) {
+      throw UsageError(fmt::format("the model has {} node{} that cannot be taken:\n{}", faults_.size(),
+                                   faults_.size() == 1 ? "" : "s", fmt::join(faults_, "\n")));
+    }
+    add_outputs();
+    return std::move(graph_);
+  }
+
+ private:
+  void add_inputs() {
+    std::set<std::string> names;
+    for (const auto& input : model_.graph().input()) {
+      if (tensors_.constant(input.name())) continue;  // an initializer listed again, as before IR version 4
+      names.insert(input.name());
+      add_input(input);
+    }
+    for (const auto& [name, shape] : shapes_) {
+      if (!names.count(name)) {
+        throw UsageError(fmt::format("--shape {}={}: the model has no input of this name; it has {}", name,
+                                     fmt::join(shape, ","), fmt::join(names, ", ")));
+      }
+    }
+  }
+
+  void add_input(const onnx::ValueInfoProto& input) {
+    const std::string& name = input.name();
+    if (!input.type().has_tensor_type()) throw UsageError(fmt::format("graph input \"{}\" is no tensor", name));
+    const auto& type = input.type().tensor_type();
+    DType dtype = DType::f32;
+    switch (type.elem_type()) {
+      case kFloat32: break;
+      case kUint8: dtype = DType::u8; break;
+      case kInt8: dtype = DType::s8; break;
+      default:
+        throw UsageError(fmt::format("graph input \"{}\": {} tensors are not supported", name,
+                                     element_type_name(type.elem_type())));
+    }
+    const TensorId id = graph_.add_tensor(name, dtype, bound_shape(name, type));
+    try {
+      check_shape(graph_.tensor(id).shape);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("graph input \"{}\": {}", name, error.what()));
+    }
+    graph_.inputs.push_back(id);
+    tensors_.add(name, id);
+  }
+
+  Shape bound_shape(const std::string& name, const onnx::TypeProto_Tensor& type) {
+    const auto bound = shapes_.find(name);
+    if (!type.has_shape()) {
+      if (bound != shapes_.end()) return bound->second;
+      throw UsageError(fmt::format("graph input \"{}\" has no shape: bind it with --shape {}=...", name, name));
+    }
+    const auto& declared = type.shape();
+    if (bound == shapes_.end()) {
+      Shape shape;
+      for (const auto& dim : declared.dim()) {
+        if (!dim.has_dim_value()) refuse_dynamic(name, declared);
+        shape.push_back(dim.dim_value());
+      }
+      return shape;
+    }
+    bool fits = static_cast<int>(bound->second.size()) == declared.dim_size();
+    for (int i = 0; fits && i < declared.dim_size(); ++i) {
+      const auto& dim = declared.dim(i);
+      const int64_t value = bound->second[static_cast<size_t>(i)];
+      if (dim.has_dim_value()) fits = dim.dim_value() == value;
+      if (dim.has_dim_param() && !dim.dim_param().empty()) bind_symbol(dim.dim_param(), value, name);
+    }
+    if (!fits) {
+      throw UsageError(fmt::format("--shape {}={} does not fit the model's shape {}", name,
+                                   fmt::join(bound->second, ","), declared_text(declared)));
+    }
+    return bound->second;
+  }
+
+  void bind_symbol(const std::string& symbol, int64_t value, const std::string& input) {
+    const auto [at, fresh] = symbols_.emplace(symbol, value);
+    if (!fresh && at->second != value) {
+      throw UsageError(fmt::format("--shape {}: dimension {} is {} here and {} in another input", input, symbol, value,
+                                   at->second));
+    }
+  }
+
+  void take_node(const onnx::NodeProto& node, int64_t opset) {
+    const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+    try {
+      if (is_function(node)) throw UsageError("functions of the model's own are not supported");
+      if (domain.empty() && node.op_type() == "Constant") return take_constant(node);
+      const ImportOperator import = find_operator(domain, node.op_type());
+      if (!import) throw UsageError("the operator is not supported");
+      check_outputs(node);
+      for (const std::string& input : node.input()) {
+        if (!input.empty() && !tensors_.is_known(input)) return;  // hangs on a node that is listed already
+      }
+      OperatorContext context(graph_, tensors_, node, opset);
+      import(context);
+      context.attributes.check_all_asked();
+    } catch (const UsageError& error) {
+      faults_.push_back(fmt::format("  node '{}' ({}{}{}): {}", display_name(node), domain, domain.empty() ? "" : ".",
+                                    node.op_type(), error.what()));
+    }
+  }
+
+  bool is_function(const onnx::NodeProto& node) const {
+    for (const auto& function : model_.functions()) {
+      if (function.name() == node.op_type() && function.domain() == node.domain()) return true;
+    }
+    return false;
+  }
+
+  void check_outputs(const onnx::NodeProto& node) const {
+    if (node.output_size() == 0 || node.output(0).empty()) throw UsageError("the node has no output");
+    if (node.output_size() == 1) return;
+    for (int i = 1; i < node.output_size(); ++i) {
+      if (!node.output(i).empty() && is_read(node.output(i))) {
+        throw UsageError(fmt::format("its output \"{}\" is not supported", node.output(i)));
+      }
+    }
+  }
+
+  bool is_read(const std::string& tensor) const {
+    for (const auto& node : model_.graph().node()) {
+      for (const std::string& input : node.input()) {
+        if (input == tensor) return true;
+      }
+    }
+    for (const auto& output : model_.graph().output()) {
+      if (output.name() == tensor) return true;
+    }
+    return false;
+  }
+
+  void take_constant(const onnx::NodeProto& node) {
+    if (node.output_size() != 1 || node.output(0).empty()) throw UsageError("the node has no output");
+    const std::string& name = node.output(0);
+    Attributes attributes(node);
+    if (const onnx::TensorProto* value = attributes.tensor("value")) {
+      tensors_.add_constant(read_constant(*value, name, folder_));
+    } else {
+      onnx::TensorProto proto;
+      proto.set_data_type(kFloat32);
+      if (attributes.has("value_float")) proto.add_float_data(attributes.real("value_float", 0));
+      if (attributes.has("value_int")) {
+        proto.set_data_type(kInt64);
+        proto.add_int64_data(attributes.integer("value_int", 0));
+      }
+      if (attributes.has("value_floats")) {
+        for (float real : attributes.reals("value_floats")) proto.add_float_data(real);
+        proto.add_dims(proto.float_data_size());
+      }
+      if (attributes.has("value_ints")) {
+        proto.set_data_type(kInt64);
+        for (int64_t integer : attributes.integers("value_ints")) proto.add_int64_data(integer);
+        proto.add_dims(proto.int64_data_size());
+      }
+      tensors_.add_constant(read_constant(proto, name, folder_));
+    }
+    attributes.check_all_asked();
+  }
+
+  void add_outputs() {
+    for (const auto& output : model_.graph().output()) {
+      if (tensors_.constant(output.name())) {
+        throw UsageError(fmt::format("graph output \"{}\" is a constant, which is not supported", output.name()));
+      }
+      const TensorId id = tensors_.id(output.name());
+      const int declared = output.type().tensor_type().elem_type();
+      const DType dtype = graph_.tensor(id).dtype;
+      const int computed = dtype == DType::f32 ? kFloat32 : dtype == DType::u8 ? kUint8 : kInt8;
+      if (declared != 0 && declared != computed) {
+        throw UsageError(fmt::format("graph output \"{}\" is declared {} and computed as {}", output.name(),
+                                     element_type_name(declared), name(dtype)));
+      }
+      graph_.outputs.push_back({output.name(), id});
+    }
+  }
+
+  const onnx::ModelProto& model_;
+  const std::filesystem::path folder_;
+  const ShapeBindings& shapes_;
+  Graph graph_;
+  ImportedTensors tensors_;
+  std::map<std::string, int64_t> symbols_;
+  std::vector<std::string> faults_;
+};
+
+}  // namespace
+
+Graph import_onnx(const std::filesystem::path& path, const ShapeBindings& shapes) {
+  const onnx::ModelProto model = read_onnx(path);
+  return Importer(model, path.parent_path(), shapes).run();
+}
+
+}  // namespace warpwright

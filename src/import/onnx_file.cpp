@@ -1,0 +1,225 @@
+// Parsing the model file and checking its structure.
+#include "src/import/onnx_file.h"
+
+#include <fmt/core.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
+
+#include <array>
+#include <climits>
+#include <map>
+#include <set>
+
+#include "src/core/error.h"
+#include "src/core/file.h"
+
+namespace warpwright {
+
+namespace {
+
+constexpr int64_t kOldestOpset = 7;   // from here on Add and Mul broadcast as NumPy does
+constexpr int64_t kNewestOpset = 25;
+constexpr int64_t kMostFileBytes = int64_t{1} << 31;  // protobuf's own limit
+
+/// Protobuf writes its own complaints to stderr; ours says the same in one line.
+class SilentProtobuf {
+ public:
+  SilentProtobuf() : previous_(google::protobuf::SetLogHandler(nullptr)) {}
+  ~SilentProtobuf() { google::protobuf::SetLogHandler(previous_); }
+  SilentProtobuf(const SilentProtobuf&) = delete;
+  SilentProtobuf& operator=(const SilentProtobuf&) = delete;
+
+ private:
+  google::protobuf::LogHandler* previous_;
+};
+
+bool is_continuation(unsigned char byte) { return (byte & 0xC0u) == 0x80u; }
+
+bool is_utf8(const std::string& text) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+  size_t i = 0;
+  while (i < text.size()) {
+    const unsigned char lead = bytes[i];
+    const size_t more = lead < 0x80 ? 0 : lead >= 0xC2 && lead <= 0xDF ? 1 : lead >= 0xE0 && lead <= 0xEF ? 2
+                        : lead >= 0xF0 && lead <= 0xF4                 ? 3
+                                                                       : 4;
+    if (more == 4 || i + more >= text.size()) return false;
+    uint32_t code = more == 0 ? lead : lead & (0x3Fu >> more);
+    for (size_t k = 1; k <= more; ++k) {
+      if (!is_continuation(bytes[i + k])) return false;
+      code = code << 6 | (bytes[i + k] & 0x3Fu);
+    }
+    const bool overlong = (more == 2 && code < 0x800) || (more == 3 && code < 0x10000);
+    if (overlong || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return false;
+    i += more + 1;
+  }
+  return true;
+}
+
+void check_names(const onnx::GraphProto& graph) {
+  auto check = [](const std::string& text, const char* what) {
+    if (!is_utf8(text)) throw UsageError(fmt::format("not a usable ONNX model: the name of a {} is no UTF-8", what));
+  };
+  for (const auto& node : graph.node()) {
+    check(node.name(), "node");
+    check(node.op_type(), "operator");
+    check(node.domain(), "domain");
+    for (const auto& text : node.input()) check(text, "tensor");
+    for (const auto& text : node.output()) check(text, "tensor");
+    for (const auto& attribute : node.attribute()) check(attribute.name(), "attribute");
+  }
+  for (const auto& item : graph.initializer()) check(item.name(), "initializer");
+  for (const auto& item : graph.input()) check(item.name(), "graph input");
+  for (const auto& item : graph.output()) check(item.name(), "graph output");
+}
+
+using Writers = std::map<std::string, int>;  // tensor name to node index; -1 for inputs and initializers
+
+Writers find_writers(const onnx::GraphProto& graph) {
+  Writers writers;
+  for (const auto& item : graph.initializer()) {
+    if (!writers.emplace(item.name(), -1).second) {
+      throw UsageError(fmt::format("initializer \"{}\" is given twice", item.name()));
+    }
+  }
+  for (const auto& item : graph.sparse_initializer()) {
+    throw UsageError(fmt::format("initializer \"{}\" is sparse, which is not supported", item.values().name()));
+  }
+  std::set<std::string> inputs;
+  for (const auto& item : graph.input()) {
+    if (!inputs.insert(item.name()).second) {
+      throw UsageError(fmt::format("graph input \"{}\" is given twice", item.name()));
+    }
+    writers.emplace(item.name(), -1);
+  }
+  for (int i = 0; i < graph.node_size(); ++i) {
+    for (const std::string& output : graph.node(i).output()) {
+      if (output.empty()) continue;
+      auto [at, fresh] = writers.emplace(output, i);
+      if (fresh) continue;
+      const std::string other =
+          at->second < 0 ? "a graph input or initializer" : "node '" + display_name(graph.node(at->second)) + "'";
+      throw UsageError(fmt::format("tensor \"{}\" is written by {} and by node '{}'", output, other,
+                                   display_name(graph.node(i))));
+    }
+  }
+  return writers;
+}
+
+void check_reads(const onnx::GraphProto& graph, const Writers& writers) {
+  std::string faults;
+  for (const auto& node : graph.node()) {
+    for (const std::string& input : node.input()) {
+      if (!input.empty() && !writers.count(input)) {
+        faults += fmt::format("\n  node '{}' reads \"{}\", which nothing writes", display_name(node), input);
+      }
+    }
+  }
+  std::set<std::string> outputs;
+  for (const auto& output : graph.output()) {
+    if (!writers.count(output.name())) {
+      faults += fmt::format("\n  graph output \"{}\" is written by nothing", output.name());
+    }
+    if (!outputs.insert(output.name()).second) {
+      faults += fmt::format("\n  graph output \"{}\" is given twice", output.name());
+    }
+  }
+  if (!faults.empty()) throw UsageError("the model's graph is broken:" + faults);
+}
+
+}  // namespace
+
+onnx::ModelProto read_onnx(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path, kMostFileBytes);
+  if (bytes.empty()) throw UsageError(fmt::format("{}: the file is empty", path.string()));
+  SilentProtobuf silent;
+  onnx::ModelProto model;
+  google::protobuf::io::ArrayInputStream array(bytes.data(), static_cast<int>(std::min<size_t>(bytes.size(), INT_MAX)));
+  google::protobuf::io::CodedInputStream stream(&array);
+  stream.SetTotalBytesLimit(INT_MAX);
+  if (bytes.size() > INT_MAX || !model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    throw UsageError(fmt::format("{}: the file is no complete ONNX model", path.string()));
+  }
+  if (model.opset_import_size() == 0 && !model.has_graph()) {
+    throw UsageError(fmt::format("{}: the file is no ONNX model: it has no graph", path.string()));
+  }
+  if (model.graph().output_size() == 0) {
+    throw UsageError(fmt::format("{}: the graph has no {}outputs", path.string(),
+                                 model.graph().node_size() == 0 ? "nodes and no " : ""));
+  }
+  check_names(model.graph());
+  return model;
+}
+
+int64_t default_opset(const onnx::ModelProto& model) {
+  int64_t version = 0;
+  for (const auto& opset : model.opset_import()) {
+    if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
+    if (version != 0 && version != opset.version()) {
+      throw UsageError(fmt::format("the model imports two opsets of the default domain, {} and {}", version,
+                                   opset.version()));
+    }
+    version = opset.version();
+    if (version < kOldestOpset || version > kNewestOpset) {
+      throw UsageError(fmt::format("the model imports opset {} of the default domain; {} to {} are supported", version,
+                                   kOldestOpset, kNewestOpset));
+    }
+  }
+  if (version == 0) throw UsageError("the model imports no opset of the default domain");
+  return version;
+}
+
+std::vector<int> sorted_nodes(const onnx::GraphProto& graph) {
+  const Writers writers = find_writers(graph);
+  check_reads(graph, writers);
+  const size_t count = static_cast<size_t>(graph.node_size());
+  std::vector<int> waiting_for(count, 0);
+  std::vector<std::vector<int>> readers(count);
+  std::set<int> ready;  // smallest first: the order of the file where it is free
+  for (int i = 0; i < graph.node_size(); ++i) {
+    for (const std::string& input : graph.node(i).input()) {
+      const int writer = input.empty() ? -1 : writers.at(input);
+      if (writer < 0) continue;
+      readers[static_cast<size_t>(writer)].push_back(i);
+      ++waiting_for[static_cast<size_t>(i)];
+    }
+    if (waiting_for[static_cast<size_t>(i)] == 0) ready.insert(i);
+  }
+  std::vector<int> order;
+  while (!ready.empty()) {
+    const int node = *ready.begin();
+    ready.erase(ready.begin());
+    order.push_back(node);
+    for (int reader : readers[static_cast<size_t>(node)]) {
+      if (--waiting_for[static_cast<size_t>(reader)] == 0) ready.insert(reader);
+    }
+  }
+  if (order.size() == count) return order;
+  std::string names;
+  int listed = 0;
+  for (size_t i = 0; i < count && listed < 10; ++i) {
+    if (waiting_for[i] == 0) continue;
+    names += fmt::format("{}'{}'", listed++ ? ", " : "", display_name(graph.node(static_cast<int>(i))));
+  }
+  throw UsageError(fmt::format("the graph has a cycle through or before the nodes {}", names));
+}
+
+std::string display_name(const onnx::NodeProto& node) {
+  if (!node.name().empty()) return node.name();
+  for (const std::string& output : node.output()) {
+    if (!output.empty()) return output;
+  }
+  return "(nameless " + node.op_type() + ")";
+}
+
+std::string element_type_name(int type) {
+  constexpr std::array<const char*, 24> kNames{
+      "undefined", "float32",  "uint8",     "int8",       "uint16",   "int16",        "int32",      "int64",
+      "string",    "bool",     "float16",   "float64",    "uint32",   "uint64",       "complex64",  "complex128",
+      "bfloat16",  "float8e4", "float8e4u", "float8e5",   "float8e5u", "uint4",       "int4",       "float4"};
+  if (type >= 0 && type < static_cast<int>(kNames.size())) return kNames[static_cast<size_t>(type)];
+  return fmt::format("element type {}", type);
+}
+
+}  // namespace warpwright

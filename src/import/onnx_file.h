@@ -1,0 +1,28 @@
+// The model file: parsed and checked as a whole, before any operator is looked at.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "onnx/onnx_pb.h"
+
+namespace warpwright {
+
+/// Throws UsageError: missing, empty, not ONNX, truncated, names that are no UTF-8.
+onnx::ModelProto read_onnx(const std::filesystem::path& path);
+
+/// The opset of the default domain. Throws UsageError when it is missing or not one that is known here.
+int64_t default_opset(const onnx::ModelProto& model);
+
+/// Indices of the nodes, producers before readers, in the order of the file where that is free. Throws UsageError on
+/// tensors written twice or by nothing, and on cycles, each with the names.
+std::vector<int> sorted_nodes(const onnx::GraphProto& graph);
+
+/// What messages call a node: its name, or else that of its first output.
+std::string display_name(const onnx::NodeProto& node);
+
+/// Names of ONNX element types by number, for messages.
+std::string element_type_name(int type);
+
+}  // namespace warpwright

@@ -1,0 +1,116 @@
+// One function an ONNX operator: reads the node, infers shapes, adds nodes to the Graph.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "src/graph/graph.h"
+#include "src/import/attributes.h"
+#include "src/import/constants.h"
+
+namespace warpwright {
+
+/// What is known of the names of the file while its nodes are read one after the other.
+class ImportedTensors {
+ public:
+  explicit ImportedTensors(Graph& graph) : graph_(graph) {}
+
+  void add_constant(OnnxConstant constant);
+  void add(const std::string& name, TensorId id) { ids_[name] = id; }
+  /// `name` is another name of `other`, constants included.
+  void alias(const std::string& name, const std::string& other);
+  bool is_known(const std::string& name) const { return ids_.count(name) || constants_.count(name); }
+  /// The constant of this name, or null.
+  const OnnxConstant* constant(const std::string& name) const;
+  /// The tensor of this name; a constant becomes a tensor of the graph when it is first asked for.
+  TensorId id(const std::string& name);
+  /// Whether its value hangs on no graph input.
+  bool is_derived_from_constants(TensorId id) const;
+  void mark_derived(TensorId id) { derived_[id] = true; }
+
+ private:
+  Graph& graph_;
+  std::map<std::string, TensorId> ids_;
+  std::map<std::string, const OnnxConstant*> constants_;
+  std::deque<OnnxConstant> storage_;
+  std::map<TensorId, bool> derived_;
+};
+
+/// One node on its way into the graph. Faults are UsageErrors with the reason alone: the caller adds node and operator.
+class OperatorContext {
+ public:
+  OperatorContext(Graph& graph_, ImportedTensors& tensors, const onnx::NodeProto& node, int64_t opset_)
+      : graph(graph_), attributes(node), opset(opset_), tensors_(tensors), node_(node) {}
+
+  /// Input number `index` is there; an empty name counts as absent.
+  bool has_input(int index) const;
+  std::string input_name(int index) const;
+  TensorId input(int index);
+  const GraphTensor& input_tensor(int index) { return graph.tensor(input(index)); }
+  /// Null when the input is absent or no constant.
+  const OnnxConstant* constant_input(int index) const;
+  /// One float32 from a constant input; throws when it is something else.
+  float constant_real(int index) const;
+  void require_inputs(int least, int most) const;
+
+  /// Adds `node` with `inputs`, writing the ONNX node's first output.
+  void finish(Node node, std::vector<TensorId> inputs, DType dtype, Shape shape);
+  /// Adds `node` with `inputs`, writing a tensor of its own named after the ONNX node and `suffix`.
+  TensorId add_inner(Node node, std::vector<TensorId> inputs, DType dtype, Shape shape, const std::string& suffix);
+  /// The first output is another name of the first input.
+  void finish_alias();
+  /// Throws UsageError unless the tensor hangs on no graph input.
+  void require_constant(TensorId id, const std::string& what) const;
+
+  /// Scale and zero point from two constant inputs, checked against the codes' type; `axis` as the attribute gives it.
+  Quantization quantization(int scale_input, int zero_point_input, std::optional<DType> codes, int64_t axis,
+                            const std::string& codes_name, const Shape& shape) const;
+
+  Graph& graph;
+  Attributes attributes;
+  const int64_t opset;
+
+ private:
+  TensorId add(Node node, std::vector<TensorId> inputs, TensorId output);
+
+  ImportedTensors& tensors_;
+  const onnx::NodeProto& node_;
+};
+
+/// NumPy's rule; throws UsageError when the shapes do not fit.
+Shape broadcast(const Shape& a, const Shape& b);
+/// Throws UsageError unless every extent is positive and the whole has at most 2^31 elements.
+void check_shape(const Shape& shape);
+/// Negative axes count from the end. Throws UsageError when out of range.
+int64_t normalized_axis(int64_t axis, size_t rank);
+/// Throws UsageError unless the tensor is float32.
+void require_real(const GraphTensor& tensor);
+
+/// Window attributes shared by convolutions and pools. `kernel` is the spatial kernel, empty to take kernel_shape.
+struct WindowShape {
+  Window window;
+  std::vector<int64_t> output;  // spatial extents
+};
+WindowShape read_window(Attributes& attributes, const Shape& x, std::vector<int64_t> kernel, bool may_ceil);
+/// A node with its attributes and the shape of its output, still to be placed by finish or add_inner.
+struct UnplacedNode {
+  Node node;
+  Shape shape;
+};
+UnplacedNode convolution(OperatorContext& context, TensorId x, TensorId w, TensorId bias);
+UnplacedNode average_pool(OperatorContext& context, TensorId x);
+UnplacedNode global_average_pool(OperatorContext& context, TensorId x);
+/// x times the constant matrix w, rows of more than two dimensions made one; quantized if `y` says so.
+void finish_matmul(OperatorContext& context, TensorId x, TensorId w, const std::optional<Quantization>& y);
+
+Node quantize_node(const Quantization& quantization);
+Node dequantize_node(const Quantization& quantization);
+
+using ImportOperator = void (*)(OperatorContext&);
+
+/// Null when the operator is not taken. `domain` is "" for the default one.
+ImportOperator find_operator(const std::string& domain, const std::string& op_type);
+
+}  // namespace warpwright

@@ -1,0 +1,87 @@
+// QuantizeLinear and DequantizeLinear; Constant, Identity, Dropout.
+#include <fmt/core.h>
+
+#include "src/core/error.h"
+#include "src/import/operator_list.h"
+#include "src/import/onnx_file.h"
+
+namespace warpwright {
+
+namespace {
+
+void read_common(OperatorContext& context) {
+  if (context.attributes.integer("block_size", 0) != 0) throw UsageError("block_size is not supported");
+  if (context.attributes.integer("precision", 0) > 1) throw UsageError("precision other than float32 is not supported");
+}
+
+int64_t read_axis(OperatorContext& context) { return context.attributes.integer("axis", 1); }
+
+}  // namespace
+
+Node quantize_node(const Quantization& quantization) {
+  Node node;
+  node.kind = NodeKind::quantize;
+  node.quantization = quantization;
+  return node;
+}
+
+Node dequantize_node(const Quantization& quantization) {
+  Node node = quantize_node(quantization);
+  node.kind = NodeKind::dequantize;
+  return node;
+}
+
+void import_quantize_linear(OperatorContext& context) {
+  context.require_inputs(2, 3);
+  read_common(context);
+  context.attributes.ignore("saturate");  // means nothing for 8-bit integers
+  const GraphTensor& x = context.input_tensor(0);
+  require_real(x);
+  const int64_t output_dtype = context.attributes.integer("output_dtype", 0);
+  std::optional<DType> codes;
+  if (output_dtype == kUint8) codes = DType::u8;
+  if (output_dtype == kInt8) codes = DType::s8;
+  if (output_dtype != 0 && !codes) {
+    throw UsageError(fmt::format("{} codes are not supported", element_type_name(static_cast<int>(output_dtype))));
+  }
+  Quantization quantization = context.quantization(1, 2, codes, read_axis(context), x.name, x.shape);
+  if (!is_code(quantization.dtype)) throw UsageError("int32 codes are not supported");
+  const DType dtype = quantization.dtype;
+  context.finish(quantize_node(quantization), {context.input(0)}, dtype, Shape(x.shape));
+}
+
+void import_dequantize_linear(OperatorContext& context) {
+  context.require_inputs(2, 3);
+  read_common(context);
+  const int64_t output_dtype = context.attributes.integer("output_dtype", 0);
+  if (output_dtype != 0 && output_dtype != kFloat32) {
+    throw UsageError(fmt::format("output_dtype {} is not supported", element_type_name(static_cast<int>(output_dtype))));
+  }
+  if (const OnnxConstant* codes = context.constant_input(0); codes && !codes->readable) {
+    throw UsageError(fmt::format("\"{}\" has {} codes, which are not supported", codes->name,
+                                 element_type_name(codes->type)));
+  }
+  const GraphTensor& x = context.input_tensor(0);
+  if (x.dtype == DType::f32) throw UsageError(fmt::format("\"{}\" is float32, where codes are needed", x.name));
+  Quantization quantization = context.quantization(1, 2, x.dtype, read_axis(context), x.name, x.shape);
+  context.finish(dequantize_node(quantization), {context.input(0)}, DType::f32, Shape(x.shape));
+}
+
+void import_identity(OperatorContext& context) {
+  context.require_inputs(1, 1);
+  context.finish_alias();
+}
+
+void import_dropout(OperatorContext& context) {
+  context.require_inputs(1, 3);
+  context.attributes.ignore("ratio");
+  context.attributes.ignore("seed");
+  if (context.has_input(2)) {
+    const OnnxConstant* training = context.constant_input(2);
+    if (!training || training->type != 9) throw UsageError("training_mode must be a constant");
+    throw UsageError("training_mode is not supported");
+  }
+  context.finish_alias();
+}
+
+}  // namespace warpwright
