@@ -52,7 +52,7 @@ class DequantizeFamily final : public LightFamily {
     LightPlan plan;
     plan.threads = plan.items_per_cta = config.at("threads");
     plan.items = x.pixels() * ceil_div(x.c, config.at("vector"));
-    plan.registers = 20 + 2 * config.at("vector");
+    plan.registers = 16 + config.at("vector");
     plan.load_bytes = plan.items * config.at("vector");
     plan.store_bytes = workload.output.buffer_bytes();
     return plan;

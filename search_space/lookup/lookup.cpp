@@ -48,7 +48,7 @@ class LookupFamily final : public LightFamily {
     plan.items = y.pixels() * ceil_div(written_lanes(y), config.at("vector"));
     plan.items_per_cta = plan.threads * config.at("vectors");
     plan.smem_bytes = config.at("shared_table") ? 256 : 0;
-    plan.registers = 20 + config.at("vectors") * config.at("vector") / 2;
+    plan.registers = 24 + config.at("vectors") * config.at("vector") / 2;
     plan.load_bytes = plan.items * config.at("vector") + plan.ctas() * 256;
     plan.store_bytes = y.pixels() * written_lanes(y);
     plan.smem_bytes_moved = config.at("shared_table") ? plan.ctas() * 256 + plan.store_bytes : 0;

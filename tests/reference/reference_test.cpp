@@ -13,7 +13,6 @@
 namespace warpwright {
 namespace {
 
-using testing::conv2d_workload;
 using testing::dense_workload;
 
 std::vector<const Tensor*> pointers(const std::vector<Tensor>& tensors) {
@@ -132,32 +131,6 @@ TEST(Reference, RefusesWrongBuffers) {
   EXPECT_THROW(run_reference(workload, example.values, std::vector<const Tensor*>{}), InternalError);
   EXPECT_THROW(run_reference(workload, example.values, std::vector<const Tensor*>{&small}), InternalError);
   EXPECT_THROW(run_reference(workload, example.values, std::vector<const Tensor*>{&other}), InternalError);
-}
-
-TEST(Example, IsFixedByKeyAndSeed) {
-  const Workload workload = testing::product_workloads()[1];
-  const Example first = make_example(workload, 7), again = make_example(workload, 7), other = make_example(workload, 8);
-  EXPECT_EQ(first.inputs, again.inputs);
-  EXPECT_EQ(first.values, again.values);
-  EXPECT_NE(first.inputs, other.inputs);
-}
-
-TEST(Example, ReachesTiesAndBothBounds) {
-  Workload workload = conv2d_workload(nhwc_form(DType::u8, 1, 16, 16, 32), DType::s8, 32, 1,
-                                      testing::square_window(3, 1, 1));
-  workload.x_zero_point = ZeroPointForm::scalar;
-  const Example example = make_example(workload, 1);
-  const Tensor y = run_reference(workload, example.values, pointers(example.inputs));
-  const int32_t zero_point = example.values.at("y_zero_point").as<int32_t>()[0];
-  const auto lo = static_cast<int32_t>(example.values.at("lo").as<float>()[0]) + zero_point;
-  const auto hi = static_cast<int32_t>(example.values.at("hi").as<float>()[0]) + zero_point;
-  int64_t at_lo = 0, at_hi = 0, between = 0;
-  for (const int8_t code : y.as<int8_t>()) code == lo ? ++at_lo : code == hi ? ++at_hi : ++between;
-  EXPECT_GT(at_lo, y.size() / 50);
-  EXPECT_GT(at_hi, y.size() / 50);
-  EXPECT_GT(between, y.size() / 5);
-  // Channel 3 has one weight beside the zero point and a factor of a half or about a quarter: ties come often.
-  EXPECT_GE(example.values.at("multiplier").as<float>()[3], 0.2f);
 }
 
 }  // namespace
