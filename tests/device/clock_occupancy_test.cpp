@@ -39,7 +39,7 @@ TEST(Occupancy, IsZeroForWhatDoesNotFit) {
   EXPECT_EQ(occupancy(128, 32, (99 << 10) + 1, ada).ctas, 0);
 }
 
-TEST(DistinctSectors, AreExactWhenEveryCtaIsSampled) {
+TEST(SectorSharing, IsExactWhenEveryCtaIsSampled) {
   LaunchProfile profile;
   profile.ctas = 12;
   std::set<uint64_t> all;
@@ -52,10 +52,10 @@ TEST(DistinctSectors, AreExactWhenEveryCtaIsSampled) {
     all.insert(own.begin(), own.end());
     profile.sampled.push_back(one);
   }
-  EXPECT_NEAR(distinct_sectors(profile, &CtaProfile::read_sectors, 12), static_cast<double>(all.size()), 1e-9);
+  EXPECT_NEAR(SectorSharing(profile, &CtaProfile::read_sectors).distinct(12), static_cast<double>(all.size()), 1e-9);
 }
 
-TEST(DistinctSectors, GrowWithTheGridOnlyByWhatIsNotShared) {
+TEST(SectorSharing, GrowsWithTheGridOnlyByWhatIsNotShared) {
   LaunchProfile profile;
   profile.ctas = 1000;
   for (uint64_t cta = 0; cta < 4; ++cta) {
@@ -65,7 +65,7 @@ TEST(DistinctSectors, GrowWithTheGridOnlyByWhatIsNotShared) {
     for (uint64_t i = 0; i < 5; ++i) one.read_sectors.push_back(1000 + cta * 5 + i);
     profile.sampled.push_back(one);
   }
-  EXPECT_NEAR(distinct_sectors(profile, &CtaProfile::read_sectors, 1000), 10 + 5 * 1000, 1e-6);
+  EXPECT_NEAR(SectorSharing(profile, &CtaProfile::read_sectors).distinct(1000), 10 + 5 * 1000, 1e-6);
 }
 
 TEST(Traffic, ReadsComeBackOnlyWhenL2CannotKeepThem) {

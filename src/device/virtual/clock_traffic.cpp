@@ -2,57 +2,68 @@
 #include "src/device/virtual/clock_traffic.h"
 
 #include <algorithm>
-#include <utility>
+#include <functional>
+#include <queue>
 
 namespace warpwright {
 namespace {
 
 constexpr double kSectorBytes = 32;
 
-double total_weight(const LaunchProfile& profile) {
-  double total = 0;
-  for (const CtaProfile& cta : profile.sampled) total += cta.weight;
-  return total;
-}
-
 }  // namespace
 
-double distinct_sectors(const LaunchProfile& profile, std::vector<uint64_t> CtaProfile::*sectors, double ctas) {
-  std::vector<std::pair<uint64_t, size_t>> touched;  // sector, sample
-  for (size_t sample = 0; sample < profile.sampled.size(); ++sample) {
-    for (const uint64_t sector : profile.sampled[sample].*sectors) touched.emplace_back(sector, sample);
+SectorSharing::SectorSharing(const LaunchProfile& profile, std::vector<uint64_t> CtaProfile::*sectors) {
+  const auto& sampled = profile.sampled;
+  // A merge of the sorted lists: the least sector of each, with its sample.
+  using Front = std::pair<uint64_t, size_t>;
+  std::priority_queue<Front, std::vector<Front>, std::greater<>> fronts;
+  std::vector<size_t> next(sampled.size(), 0);
+  const auto advance = [&](size_t sample) {
+    const auto& list = sampled[sample].*sectors;
+    if (next[sample] < list.size()) fronts.emplace(list[next[sample]++], sample);
+  };
+  for (size_t sample = 0; sample < sampled.size(); ++sample) {
+    weight_ += sampled[sample].weight;
+    advance(sample);
   }
-  std::sort(touched.begin(), touched.end());
-  const double weight = total_weight(profile);
-  double per_cta = 0;  // distinct sectors that one CTA answers for, on average
-  for (size_t first = 0; first < touched.size();) {
-    size_t last = first;
+  std::vector<size_t> together;
+  while (!fronts.empty()) {
+    const uint64_t sector = fronts.top().first;
     double sharing = 0;
-    for (; last < touched.size() && touched[last].first == touched[first].first; ++last) {
-      sharing += profile.sampled[touched[last].second].weight;
+    together.clear();
+    while (!fronts.empty() && fronts.top().first == sector) {
+      const size_t sample = fronts.top().second;
+      fronts.pop();
+      together.push_back(sample);
+      sharing += sampled[sample].weight;
+      advance(sample);
     }
-    for (size_t i = first; i < last; ++i) {
-      const double own = profile.sampled[touched[i].second].weight;
-      const double others = weight - own;
-      const double share = others > 0 ? (sharing - own) / others : 0;
-      per_cta += own / (1 + (ctas - 1) * share);
-    }
-    first = last;
+    for (const size_t sample : together) ++touches_[{sampled[sample].weight, sharing}];
   }
-  return ctas * per_cta / weight;
+}
+
+double SectorSharing::distinct(double ctas) const {
+  double per_cta = 0;  // distinct sectors that one CTA answers for, on average
+  for (const auto& [weights, count] : touches_) {
+    const auto [own, sharing] = weights;
+    const double share = weight_ > own ? (sharing - own) / (weight_ - own) : 0;
+    per_cta += static_cast<double>(count) * own / (1 + (ctas - 1) * share);
+  }
+  return ctas * per_cta / weight_;
 }
 
 Traffic estimate_traffic(const LaunchProfile& profile, double wave_ctas, double l2_bytes, bool cold_l2) {
   const double ctas = static_cast<double>(profile.ctas);
   const double footprint = static_cast<double>(profile.footprint_bytes);
-  const auto bytes = [&](std::vector<uint64_t> CtaProfile::*sectors, double count) {
-    const double touched = kSectorBytes * distinct_sectors(profile, sectors, count);
+  const SectorSharing reads(profile, &CtaProfile::read_sectors), writes(profile, &CtaProfile::written_sectors);
+  const auto bytes = [&](const SectorSharing& sectors, double count) {
+    const double touched = kSectorBytes * sectors.distinct(count);
     return footprint > 0 ? std::min(touched, footprint) : touched;
   };
   const double waves = std::max(1.0, ctas / wave_ctas);
-  const double read = bytes(&CtaProfile::read_sectors, ctas);
-  const double read_in_waves = waves * bytes(&CtaProfile::read_sectors, std::min(ctas, wave_ctas));
-  const double written = bytes(&CtaProfile::written_sectors, ctas);
+  const double read = bytes(reads, ctas);
+  const double read_in_waves = waves * bytes(reads, std::min(ctas, wave_ctas));
+  const double written = bytes(writes, ctas);
   // What L2 cannot keep goes out and, if needed in a later wave, comes back.
   const double lost = std::max(0.0, 1 - l2_bytes / std::max(1.0, read + written));
   const double again = std::max(0.0, read_in_waves - read) * lost;

@@ -1,13 +1,28 @@
 // Bytes that a launch moves, from the sectors of a few sampled CTAs.
 #pragma once
 
+#include <map>
+#include <utility>
+
 #include "src/device/virtual/profile.h"
 
 namespace warpwright {
 
-/// Distinct sectors that `ctas` CTAs like the sampled ones touch. A sector that a share q of the other samples touches
-/// too counts for one of 1 + (ctas - 1) q CTAs. Exact when every CTA of the grid was sampled.
-double distinct_sectors(const LaunchProfile& profile, std::vector<uint64_t> CtaProfile::*sectors, double ctas);
+/// Which sectors the sampled CTAs have in common, and how many sectors the whole grid touches therefore.
+class SectorSharing {
+ public:
+  /// `sectors`: CtaProfile::read_sectors or written_sectors.
+  SectorSharing(const LaunchProfile& profile, std::vector<uint64_t> CtaProfile::*sectors);
+
+  /// Distinct sectors that `ctas` CTAs like the sampled ones touch. A sector that a share q of the other samples
+  /// touches too counts for one of 1 + (ctas - 1) q CTAs. Exact when every CTA of the grid was sampled.
+  double distinct(double ctas) const;
+
+ private:
+  double weight_ = 0;  // of all samples
+  // Weight of a sample, and of all samples that touch a sector → how often there is such a pair.
+  std::map<std::pair<double, double>, uint64_t> touches_;
+};
 
 struct Traffic {
   double dram_bytes = 0;  // of the launch, both directions
