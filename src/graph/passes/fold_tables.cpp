@@ -60,11 +60,10 @@ class TableFolding {
   void fold(Node& node) {
     TensorId& input = node.inputs[0];
     input = replacement_[static_cast<size_t>(input)];
-    compose(node);
-    const DType in = graph_.tensor(input).dtype, out = graph_.tensor(node.output).dtype;
-    const auto clamp = in == out ? as_clamp(code_table(node.values.at("table")), out) : std::nullopt;
+    if (is_identity(node)) return replace(node);
+    if (compose(node) && is_identity(node)) return replace(node);
+    const auto clamp = clamp_of(node);
     if (!clamp) return;
-    if (clamp->lo == code_min(out) && clamp->hi == code_max(out)) return replace(node);
     const int producer = index_.producer(input);
     if (producer < 0 || !has_single_reader_[static_cast<size_t>(input)]) return;
     Node& before = graph_.nodes[static_cast<size_t>(producer)];
@@ -75,6 +74,17 @@ class TableFolding {
     replace(node);
   }
 
+  std::optional<CodeClamp> clamp_of(const Node& node) const {
+    const DType in = graph_.tensor(node.inputs[0]).dtype, out = graph_.tensor(node.output).dtype;
+    return in == out ? as_clamp(code_table(node.values.at("table")), out) : std::nullopt;
+  }
+
+  bool is_identity(const Node& node) const {
+    const auto clamp = clamp_of(node);
+    const DType dtype = graph_.tensor(node.output).dtype;
+    return clamp && clamp->lo == code_min(dtype) && clamp->hi == code_max(dtype);
+  }
+
   /// Readers of the table read what it reads.
   void replace(const Node& node) {
     const auto from = static_cast<size_t>(node.output), to = static_cast<size_t>(node.inputs[0]);
@@ -82,11 +92,12 @@ class TableFolding {
     has_single_reader_[to] = has_single_reader_[to] && has_single_reader_[from];
   }
 
-  void compose(Node& node) {
+  /// With a table before it that nothing else reads: one that others read stays shared.
+  bool compose(Node& node) {
     const int producer = index_.producer(node.inputs[0]);
-    if (producer < 0) return;
+    if (producer < 0 || !has_single_reader_[static_cast<size_t>(node.inputs[0])]) return false;
     const Node& before = graph_.nodes[static_cast<size_t>(producer)];
-    if (!before.is_step(OpKind::lookup)) return;
+    if (!before.is_step(OpKind::lookup)) return false;
     const CodeTable first = code_table(before.values.at("table")), second = code_table(node.values.at("table"));
     CodeTable both;
     for (size_t i = 0; i < 256; ++i) both[i] = second[first[i]];
@@ -94,9 +105,8 @@ class TableFolding {
     std::vector<std::string> names = before.onnx_nodes;
     append_names(names, node.onnx_nodes);
     node.onnx_nodes = std::move(names);
-    const auto skipped = static_cast<size_t>(node.inputs[0]), source = static_cast<size_t>(before.inputs[0]);
-    has_single_reader_[source] = has_single_reader_[source] && has_single_reader_[skipped];
     node.inputs = before.inputs;
+    return true;
   }
 
   Graph& graph_;
