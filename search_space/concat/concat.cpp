@@ -113,8 +113,8 @@ class ConcatFamily final : public LightFamily {
     plan.threads = config.at("threads");
     plan.items = y.pixels() * ceil_div(written_lanes(y), config.at("vector"));
     plan.items_per_cta = plan.threads * config.at("vectors");
-    plan.registers = 16 + config.at("vectors") * config.at("vector") / 4 +
-                     2 * static_cast<int64_t>(workload.inputs.size());
+    plan.registers =
+        16 + config.at("vectors") * config.at("vector") / 4 + 2 * static_cast<int64_t>(workload.inputs.size());
     plan.load_bytes = plan.items * config.at("vector");
     plan.store_bytes = y.pixels() * written_lanes(y);
     return plan;

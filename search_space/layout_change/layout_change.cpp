@@ -22,8 +22,8 @@ __device__ __forceinline__ unsigned source_code(const unsigned char* x0, int n, 
 )";
   const bool same_extents = x.n == y.n && x.h == y.h && x.w == y.w && x.c == y.c;
   if (x.layout == Layout::nhwc && same_extents) {
-    return text + fmt::format("  return x0[{}];\n}}\n",
-                              pixel_offset(x, fmt::format("(n * {} + h) * {} + w", x.h, x.w), "c"));
+    return text +
+           fmt::format("  return x0[{}];\n}}\n", pixel_offset(x, fmt::format("(n * {} + h) * {} + w", x.h, x.w), "c"));
   }
   text += fmt::format("  const int linear = ((n * {} + c) * {} + h) * {} + w;\n", y.c, y.h, y.w);
   if (x.layout == Layout::nchw) return text + "  return x0[linear];\n}\n";

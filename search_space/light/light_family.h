@@ -13,11 +13,11 @@ namespace warpwright::light {
 
 /// The launch of a Config, and what it moves.
 struct LightPlan {
-  int64_t threads = 0;         // a CTA
-  int64_t items = 0;           // of the whole grid
+  int64_t threads = 0;  // a CTA
+  int64_t items = 0;    // of the whole grid
   int64_t items_per_cta = 1;
-  int64_t smem_bytes = 0;      // a CTA
-  int64_t registers = 0;       // a thread, estimated
+  int64_t smem_bytes = 0;  // a CTA
+  int64_t registers = 0;   // a thread, estimated
   int64_t load_bytes = 0, store_bytes = 0;
   int64_t smem_bytes_moved = 0;
 

@@ -33,8 +33,7 @@ class LookupFamily final : public LightFamily {
     for (const int64_t vectors : {2, 1}) {
       for (int64_t vector = vector_widths(workload.output).back(); vector >= 4; vector /= 2) {
         for (const int64_t threads : {256, 128, 64, 32}) {
-          list.push_back(
-              config({{"vector", vector}, {"vectors", vectors}, {"shared_table", 1}, {"threads", threads}}));
+          list.push_back(config({{"vector", vector}, {"vectors", vectors}, {"shared_table", 1}, {"threads", threads}}));
         }
       }
     }

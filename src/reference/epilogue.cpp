@@ -46,8 +46,8 @@ WW_TARGET_CLONES void EpilogueStep::requantize_plain(const Constants& constants,
 }
 
 WW_TARGET_CLONES void EpilogueStep::requantize_residual(const Constants& constants, bool rounded, const int32_t* bias,
-                                                        const float* multiplier, const int32_t* residual,
-                                                        int64_t count, const int32_t* accumulators, int32_t* codes) {
+                                                        const float* multiplier, const int32_t* residual, int64_t count,
+                                                        const int32_t* accumulators, int32_t* codes) {
   const Constants c = constants;
   for (int64_t i = 0; i < count; ++i) {
     const float scaled = static_cast<float>(wrapping_add(accumulators[i], bias[i])) * multiplier[i];

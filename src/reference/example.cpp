@@ -259,9 +259,14 @@ Tensor ExampleMaker::floats(const TensorForm& form) {
   Tensor tensor(form.dtype, {form.buffer_elements()});
   const float scale = workload_.kind == OpKind::quantize ? example_.values.at("scale").as<float>()[0] : 1.0f;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const float rare[8] = {0.0f,        -0.0f,      kInfinity,
-                         -kInfinity,  3e38f,      -3e38f,
-                         std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::quiet_NaN()};
+  const float rare[8] = {0.0f,
+                         -0.0f,
+                         kInfinity,
+                         -kInfinity,
+                         3e38f,
+                         -3e38f,
+                         std::numeric_limits<float>::denorm_min(),
+                         std::numeric_limits<float>::quiet_NaN()};
   for (float& value : tensor.as<float>()) {
     const int64_t pick = uniform(0, 127);
     if (pick < 8) {

@@ -41,8 +41,8 @@ int64_t average_count(const Workload& workload, int64_t p, int64_t q) {
   const Window& window = workload.window;
   const TensorForm& x = workload.inputs[0];
   if (workload.count_include_pad) {
-    return positions_in_padded(p * window.stride_h - window.pad_top, window.kernel_h, window.dilation_h,
-                               window.pad_top, x.h, window.pad_bottom) *
+    return positions_in_padded(p * window.stride_h - window.pad_top, window.kernel_h, window.dilation_h, window.pad_top,
+                               x.h, window.pad_bottom) *
            positions_in_padded(q * window.stride_w - window.pad_left, window.kernel_w, window.dilation_w,
                                window.pad_left, x.w, window.pad_right);
   }

@@ -1,4 +1,5 @@
-// WW_TARGET_CLONES: compiles a function for several x86-64 levels, chosen when the program starts; the results are equal.
+// WW_TARGET_CLONES: compiles a function for several x86-64 levels, chosen when the program starts; the results are
+// equal.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \

@@ -27,8 +27,8 @@ TEST(Example, IsFixedByKeyAndSeed) {
 }
 
 TEST(Example, ReachesTiesAndBothBounds) {
-  Workload workload = conv2d_workload(nhwc_form(DType::u8, 1, 16, 16, 32), DType::s8, 32, 1,
-                                      testing::square_window(3, 1, 1));
+  Workload workload =
+      conv2d_workload(nhwc_form(DType::u8, 1, 16, 16, 32), DType::s8, 32, 1, testing::square_window(3, 1, 1));
   workload.x_zero_point = ZeroPointForm::scalar;
   const Example example = make_example(workload, 1);
   const Tensor y = run_reference(workload, example.values, pointers(example.inputs));
@@ -100,8 +100,8 @@ TEST(Example, TellsWrongArithmeticOfAddAndMulApart) {
 
 TEST(Example, TellsWrongRoundingOfConvolutionsApart) {
   for (const ResidualForm residual : {ResidualForm::none, ResidualForm::rounded, ResidualForm::unrounded}) {
-    Workload workload = conv2d_workload(nhwc_form(DType::s8, 1, 14, 14, 32), DType::s8, 32, 1,
-                                        testing::square_window(1, 1, 0));
+    Workload workload =
+        conv2d_workload(nhwc_form(DType::s8, 1, 14, 14, 32), DType::s8, 32, 1, testing::square_window(1, 1, 0));
     workload.epilogue.residual = residual;
     if (residual != ResidualForm::none) workload.inputs.push_back(workload.output);
     int64_t ties = 0;

@@ -26,7 +26,10 @@ int64_t code_at(const Tensor& tensor, int64_t index) {
 class Naive {
  public:
   Naive(const Workload& workload, const Values& values, std::span<const Tensor* const> inputs)
-      : w_(workload), values_(values), inputs_(inputs), y_(workload.output.dtype, {workload.output.buffer_elements()}) {}
+      : w_(workload),
+        values_(values),
+        inputs_(inputs),
+        y_(workload.output.dtype, {workload.output.buffer_elements()}) {}
 
   Tensor run() {
     if (values_.contains("pad_code")) {
@@ -51,7 +54,8 @@ class Naive {
   void element(Position at) {
     switch (w_.kind) {
       case OpKind::conv2d:
-      case OpKind::dense: return store(at, product(at));
+      case OpKind::dense:
+        return store(at, product(at));
       case OpKind::quantize: {
         const volatile float q = inputs_[0]->as<float>()[lane(w_.inputs[0], at)] / f32("scale");
         return store(at, rne(q, f32("lo"), f32("hi")) + s32("zero_point"));
@@ -59,13 +63,18 @@ class Naive {
       case OpKind::dequantize:
         y_.as<float>()[lane(w_.output, at)] = static_cast<float>(x(0, at) - s32("zero_point")) * f32("scale");
         return;
-      case OpKind::lookup: return store(at, values_.at("table").as<uint8_t>()[x(0, at) & 255]);
+      case OpKind::lookup:
+        return store(at, values_.at("table").as<uint8_t>()[x(0, at) & 255]);
       case OpKind::add:
-      case OpKind::mul: return store(at, broadcast(at));
+      case OpKind::mul:
+        return store(at, broadcast(at));
       case OpKind::max_pool:
-      case OpKind::average_pool: return store(at, pool(at));
-      case OpKind::concat: return store(at, part(at));
-      case OpKind::layout: return store(at, moved(at));
+      case OpKind::average_pool:
+        return store(at, pool(at));
+      case OpKind::concat:
+        return store(at, part(at));
+      case OpKind::layout:
+        return store(at, moved(at));
     }
     throw std::logic_error("kind");
   }
@@ -101,8 +110,7 @@ class Naive {
       if (w_.epilogue.residual == ResidualForm::rounded) {
         conv = static_cast<float>(rne(scaled, f32("lo"), f32("hi"))) * f32("conv_scale");
       }
-      const volatile float other =
-          static_cast<float>(x(1, at) - s32("residual_zero_point")) * f32("residual_scale");
+      const volatile float other = static_cast<float>(x(1, at) - s32("residual_zero_point")) * f32("residual_scale");
       const volatile float v = conv + other;
       const volatile float quotient = v / f32("y_scale");
       code = rne(quotient, f32("sum_lo"), f32("sum_hi"));

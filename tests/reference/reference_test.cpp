@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "src/core/error.h"
-#include "tests/reference/naive.h"
 #include "tests/reference/examples/workloads.h"
+#include "tests/reference/naive.h"
 
 namespace warpwright {
 namespace {
@@ -92,8 +92,11 @@ TEST(Reference, QuantizeOfNotANumberGivesTheLowerBound) {
   workload.kind = OpKind::quantize;
   workload.inputs = {nchw_form(DType::f32, 1, 4, 1, 1)};
   workload.output = nhwc_form(DType::u8, 1, 1, 1, 4);
-  const Values values{{"scale", scalar_f32(0.5f)},    {"lo", scalar_f32(-10)},     {"hi", scalar_f32(245)},
-                      {"zero_point", scalar_s32(10)}, {"pad_code", scalar_s32(0)}};
+  const Values values{{"scale", scalar_f32(0.5f)},
+                      {"lo", scalar_f32(-10)},
+                      {"hi", scalar_f32(245)},
+                      {"zero_point", scalar_s32(10)},
+                      {"pad_code", scalar_s32(0)}};
   const float numbers[4] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 0.25f,
                             -0.75f};
   const Tensor x = vector_f32(numbers);

@@ -75,8 +75,8 @@ class Trial {
       case KernelArgument::Role::input:
         return bind_address(upload(example_.inputs.at(static_cast<size_t>(argument.index)).bytes, "input", true));
       case KernelArgument::Role::constant:
-        return bind_address(upload(family.pack(workload_, config, argument.name, example_.values).bytes,
-                                   argument.name, true));
+        return bind_address(
+            upload(family.pack(workload_, config, argument.name, example_.values).bytes, argument.name, true));
       case KernelArgument::Role::scalar:
         return bind_scalar(family.pack(workload_, config, argument.name, example_.values));
       case KernelArgument::Role::output:
@@ -112,8 +112,8 @@ TEST_P(LightFamilies, EqualTheReference) {
   std::mt19937_64 random(1);
   for (const Workload& workload : testing::light_workloads()) {
     if (family.why_unsupported(workload, target)) continue;
-    for (const Config& config : {family.default_config(workload, target),
-                                 family.space(workload, target).sample(random).value()}) {
+    for (const Config& config :
+         {family.default_config(workload, target), family.space(workload, target).sample(random).value()}) {
       SCOPED_TRACE(summary(config) + " of " + to_json(workload).dump());
       Trial(family, workload, config, 1).run();
     }

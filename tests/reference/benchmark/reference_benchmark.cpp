@@ -33,8 +33,7 @@ void register_all() {
   add("conv 3x3 7x7x512 to 512", conv2d_workload(nhwc_form(s8, 1, 7, 7, 512), s8, 512, 1, square_window(3, 1, 1)));
   add("conv 7x7 s2 224x224x3 to 64", conv2d_workload(nhwc_form(u8, 1, 224, 224, 3), u8, 64, 1, square_window(7, 2, 3)));
   add("conv 1x1 112x112x16 to 96", conv2d_workload(nhwc_form(u8, 1, 112, 112, 16), u8, 96, 1, square_window(1, 1, 0)));
-  add("depthwise 3x3 112x112x96",
-      conv2d_workload(nhwc_form(u8, 1, 112, 112, 96), u8, 96, 96, square_window(3, 1, 1)));
+  add("depthwise 3x3 112x112x96", conv2d_workload(nhwc_form(u8, 1, 112, 112, 96), u8, 96, 96, square_window(3, 1, 1)));
   add("dense 1x2048 to 1000", dense_workload(s8, s8, 1, 2048, 1000));
   add("dense 128x1024 to 1024", dense_workload(s8, s8, 128, 1024, 1024));
 }

@@ -27,10 +27,10 @@ Workload light(OpKind kind, std::vector<TensorForm> inputs, TensorForm output) {
 }
 
 Workload pool(OpKind kind, TensorForm x, DType y, Window window, bool count_include_pad = false) {
-  const int64_t h = extent(x.h, window.pad_top + window.pad_bottom, window.kernel_h, window.dilation_h,
-                           window.stride_h);
-  const int64_t w = extent(x.w, window.pad_left + window.pad_right, window.kernel_w, window.dilation_w,
-                           window.stride_w);
+  const int64_t h =
+      extent(x.h, window.pad_top + window.pad_bottom, window.kernel_h, window.dilation_h, window.stride_h);
+  const int64_t w =
+      extent(x.w, window.pad_left + window.pad_right, window.kernel_w, window.dilation_w, window.stride_w);
   Workload workload = light(kind, {x}, nhwc_form(y, x.n, h, w, x.c));
   workload.window = window;
   workload.count_include_pad = count_include_pad;
