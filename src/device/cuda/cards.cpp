@@ -65,6 +65,7 @@ Target start_target(const std::string& device_name, int major, int minor, bool& 
   target.device_name = device_name;
   target.compute_major = major;
   target.compute_minor = minor;
+  target.timing = default_timing(major * 10 + minor);
   return target;
 }
 
