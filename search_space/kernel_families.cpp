@@ -1,6 +1,7 @@
 // The one explicit list of kernel families, and questions to all of them.
 #include <fmt/format.h>
 
+#include "search_space/depthwise/depthwise.h"
 #include "search_space/dp4a_gemm/dp4a_gemm.h"
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
@@ -8,7 +9,7 @@
 namespace warpwright {
 
 const std::vector<const KernelFamily*>& kernel_families() {
-  static const std::vector<const KernelFamily*> families = {&dp4a_gemm_family()};
+  static const std::vector<const KernelFamily*> families = {&depthwise_family(), &dp4a_gemm_family()};
   return families;
 }
 

@@ -27,11 +27,12 @@ __device__ __forceinline__ int dot4(int a, int b, int c) {{
   asm("dp4a.{0}.{1} %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
   return d;
 }}
-__device__ __forceinline__ int sum4(int a, int c) {{
+__device__ __forceinline__ int sum_lanes(int a, int ones, int c) {{
   int d;
-  asm("dp4a.{0}.u32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(0x01010101), "r"(c));
+  asm("dp4a.{0}.u32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(ones), "r"(c));
   return d;
 }}
+__device__ __forceinline__ int sum4(int a, int c) {{ return sum_lanes(a, 0x01010101, c); }}
 )",
                      x_type, weight_type);
 }

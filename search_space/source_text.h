@@ -22,7 +22,8 @@ class SourceConstants {
   std::string text_;
 };
 
-/// dot4(a, b, c) with the signs of the two operands, and sum4(a, c), the sum of the four bytes of an x word.
+/// dot4(a, b, c) with the signs of the two operands; sum_lanes(a, ones, c), the sum of the bytes of an x word where
+/// `ones` has a 1; sum4(a, c), of all four.
 std::string dot_source(DType x, DType weights);
 
 /// load_words(int (&to)[1|2|4], address, valid): leaves `to` alone unless valid. No branch. And the same for one byte,

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "search_space/arithmetic.h"
+#include "search_space/depthwise/plan.h"
 #include "search_space/dp4a_gemm/plan.h"
 
 namespace warpwright::dp4a_gemm {
@@ -100,7 +101,9 @@ std::optional<std::string> why_redundant(const Plan& plan, const Config& config)
 
 std::optional<std::string> why_unsupported(const Workload& workload, const Target& target) {
   if (!workload.is_matrix_product()) return "it is no conv2d or dense";
-  if (workload.is_depthwise()) return "a depthwise conv2d has a family of its own";
+  if (workload.is_depthwise() && !depthwise::why_unsupported(workload, target)) {
+    return "this depthwise conv2d has a family of its own";
+  }
   if (target.compute_capability() < 61) return fmt::format("{} has no dp4a", target.name);
   if (workload.output.pixels() > kMostIndex / 2 || workload.inputs[0].pixels() > kMostIndex / 2) {
     return fmt::format("more than {} pixels", kMostIndex / 2);

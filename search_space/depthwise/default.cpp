@@ -1,0 +1,56 @@
+// The default of depthwise: the best of its Configs by a compact formula of time.
+#include <algorithm>
+#include <cmath>
+
+#include "search_space/arithmetic.h"
+#include "search_space/depthwise/plan.h"
+#include "search_space/source_text.h"
+#include "src/core/error.h"
+
+namespace warpwright::depthwise {
+
+namespace {
+
+/// Cycles of one streaming multiprocessor, roughly: pipes, latencies and waves, without any measurement.
+double cycles(const Workload& workload, const Plan& plan, const Target& target) {
+  const double warps = std::ceil(static_cast<double>(plan.threads) / 32);
+  const double outputs = static_cast<double>(plan.run_w * plan.run_h * plan.channels * plan.part);
+  const double words = static_cast<double>(plan.channels) / 4;
+  const double loads = static_cast<double>(plan.in_cols * plan.in_rows) * 3 +
+                       static_cast<double>(plan.weight_vectors / plan.parts) * words;
+  const double copies = plan.shared_tile ? static_cast<double>(plan.tile_cols * plan.tile_rows * plan.tile_channels) /
+                                               static_cast<double>(plan.copy_vector * plan.threads) * 20
+                                         : 0;
+  const double issued = static_cast<double>(plan.products) + loads + copies + outputs * 8 + 80;
+  const int64_t resident = resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target);
+  const int64_t ctas_of_sm = ceil_div(plan.ctas, target.sm_count);
+  const double all_warps = static_cast<double>(ctas_of_sm) * warps;
+  const double rounds = static_cast<double>(ceil_div(ctas_of_sm, resident));
+  const double dot = all_warps * static_cast<double>(plan.products) * 0.5;
+  const double conversion = all_warps * outputs * 2.5;
+  const double latency = rounds * (issued * 2 + (plan.shared_tile ? 1300 : 1100));
+  const Resources resources = resources_of(workload, plan);
+  const double l2 = static_cast<double>(resources.global_load_bytes + resources.global_store_bytes) / target.sm_count /
+                    (plan.shared_tile ? 16 : 48);
+  double sum = 0;
+  for (const double bound : {dot, all_warps * issued * 0.25, conversion, latency, l2}) sum += std::pow(bound, 4);
+  return std::pow(sum, 0.25);
+}
+
+}  // namespace
+
+Config choose_default(const Workload& workload, const Target& target) {
+  const Space space = make_space(workload, target);
+  std::optional<Config> best;
+  double best_cycles = 0;
+  for (int64_t index = 0; index < space.point_count(); ++index) {
+    Config config = space.point(index);
+    if (space.why_illegal(config)) continue;
+    const double time = cycles(workload, Plan(workload, config), target);
+    if (!best || time < best_cycles) best = std::move(config), best_cycles = time;
+  }
+  if (!best) throw InternalError("no default of depthwise for " + workload.summary());
+  return *best;
+}
+
+}  // namespace warpwright::depthwise
