@@ -21,6 +21,11 @@ struct IssueCost {
 /// One IssueCost for each instruction of the kernel, in its order.
 std::vector<IssueCost> fold(const ptx::Kernel& kernel);
 
+/// For each load from global, constant or shared memory the number of its batch, else -1. ptxas moves loads up between
+/// two barriers of a block, so those of a batch are in flight together and a warp waits for them once: at the first use
+/// of a result of the batch since its first load ran. Batches are of one space.
+std::vector<int> load_batches(const ptx::Kernel& kernel);
+
 /// Sum of all slots: the static count, LaunchProfile::static_issued.
 uint64_t total_slots(const std::vector<IssueCost>& costs);
 

@@ -35,27 +35,27 @@ struct CtaProfile {
   uint64_t global_load_sectors = 0;           // 32-byte sectors over all requests
   uint64_t global_store_requests = 0;
   uint64_t global_store_sectors = 0;
-  uint64_t barriers = 0;                      // met by the CTA
-  uint64_t longest_warp_issued = 0;           // of the warp that issues most
-  uint64_t load_waits = 0;                    // of that warp: times that it stands before the first use of global loads
-  uint64_t shared_waits = 0;                  // of that warp: the same for shared loads
-  uint64_t load_wait_distance = 0;            // of that warp: issued between the last load and its wait, over load_waits
-  uint64_t shared_wait_distance = 0;          // of that warp: the same over shared_waits
-  std::vector<uint64_t> read_sectors;         // distinct sector numbers (address / 32), sorted
+  uint64_t barriers = 0;               // met by the CTA
+  uint64_t longest_warp_issued = 0;    // of the warp that issues most
+  uint64_t load_waits = 0;             // of that warp: batches of global loads (see load_batches) it waits for
+  uint64_t shared_waits = 0;           // of that warp: the same for batches of shared loads
+  uint64_t load_wait_distance = 0;     // of that warp: issued between a batch's last load and its wait, summed
+  uint64_t shared_wait_distance = 0;   // of that warp: the same for shared_waits
+  std::vector<uint64_t> read_sectors;  // distinct sector numbers (address / 32), sorted
   std::vector<uint64_t> written_sectors;
-  double weight = 1;                          // how many CTAs of the grid it stands for
+  double weight = 1;  // how many CTAs of the grid it stands for
 };
 
 struct LaunchProfile {
   std::vector<CtaProfile> sampled;  // stratified: interior, each border, tail
   uint64_t ctas = 0;
   uint32_t threads_per_cta = 0;
-  int registers_per_thread = 0;       // from the cubin's report
-  int64_t smem_bytes_per_cta = 0;     // static and dynamic
-  uint64_t footprint_bytes = 0;       // of all buffers bound to the launch
-  int spill_store_bytes = 0;          // a thread, static, from the cubin's report: PTX does not show spills
+  int registers_per_thread = 0;    // from the cubin's report
+  int64_t smem_bytes_per_cta = 0;  // static and dynamic
+  uint64_t footprint_bytes = 0;    // of all buffers bound to the launch
+  int spill_store_bytes = 0;       // a thread, static, from the cubin's report: PTX does not show spills
   int spill_load_bytes = 0;
-  uint64_t static_issued = 0;         // of the kernel's text, see total_slots in folding.h
+  uint64_t static_issued = 0;  // of the kernel's text, see total_slots in folding.h
 };
 
 }  // namespace warpwright
