@@ -26,7 +26,7 @@ MAY_INCLUDE = {
     "database": ["src/core"],
     "src/tuner": ["src/core", "src/tasks", "search_space", "cost_model", "measure", "database"],
     "src/runtime": ["src/core", "src/device"],
-    "src/compile": ["src/core", "src/graph", "src/tasks", "src/runtime", "search_space", "cost_model", "measure",
+    "src/compile": ["src/core", "src/graph", "src/tasks", "src/device", "src/runtime", "search_space", "cost_model", "measure",
                     "database"],
     "src/cli": ["src/core", "src/reference", "src/graph", "src/import", "src/tasks", "src/device", "src/tuner",
                 "src/runtime", "src/compile", "search_space", "cost_model", "measure", "database"],
