@@ -12,7 +12,6 @@ namespace warpwright {
 namespace {
 
 constexpr int64_t kMostListedPoints = 8192;
-constexpr int kSampleTries = 4000;
 
 }  // namespace
 
@@ -44,7 +43,7 @@ const std::optional<std::vector<Config>>& CandidateSpace::listed() {
   return listed_;
 }
 
-std::optional<Config> CandidateSpace::sample(std::mt19937_64& random) const {
+std::optional<Config> CandidateSpace::sample(std::mt19937_64& random, int tries) const {
   // By the logarithm of its size: a large family would leave nothing to a small one.
   double total = 0;
   for (const Space& space : spaces_) total += std::log2(2 + static_cast<double>(space.point_count()));
@@ -54,7 +53,7 @@ std::optional<Config> CandidateSpace::sample(std::mt19937_64& random) const {
     draw -= std::log2(2 + static_cast<double>(spaces_[chosen].point_count()));
     if (draw < 0) break;
   }
-  return spaces_[chosen].sample(random, kSampleTries);
+  return spaces_[chosen].sample(random, tries);
 }
 
 std::vector<Config> CandidateSpace::neighbours(const Config& config) const {

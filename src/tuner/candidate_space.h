@@ -19,8 +19,8 @@ class CandidateSpace {
   std::vector<Config> defaults() const;
   /// Every legal Config when the spaces are small enough to be listed; computed once.
   const std::optional<std::vector<Config>>& listed();
-  /// One family by the size of its space, then uniform within; nullopt when nothing legal was hit.
-  std::optional<Config> sample(std::mt19937_64& random) const;
+  /// One family by the size of its space, then uniform within; nullopt when `tries` points were illegal.
+  std::optional<Config> sample(std::mt19937_64& random, int tries) const;
   std::vector<Config> neighbours(const Config& config) const;
   bool contains(const Config& config) const;
   /// Hash of the emitted source, launch and arguments: equal for Configs that come to the same kernel.

@@ -9,12 +9,15 @@
 namespace warpwright {
 namespace {
 
-constexpr size_t kFirstSamples = 2048;  // of a space too large to be listed
-constexpr size_t kLaterSamples = 128;   // fresh ones, each batch
-constexpr size_t kKept = 512;           // best of the pool that later batches rank again
-constexpr size_t kParents = 4;          // measured Configs whose neighbours are candidates
-constexpr size_t kClimbed = 8;          // best candidates whose neighbours are candidates, each round
-constexpr int kClimbs = 3;
+// Of a space too large to be listed. Most points of a cross product are illegal, and neighbours of a legal one mostly
+// legal: a few uniform samples for breadth, then many steps from the best of them.
+constexpr int kFirstSamples = 160;
+constexpr int kLaterSamples = 16;
+constexpr int kTriesPerSample = 100;
+constexpr size_t kKept = 512;    // best of the pool that later batches rank again
+constexpr size_t kParents = 8;   // measured Configs whose neighbours are candidates
+constexpr size_t kClimbed = 24;  // best candidates whose neighbours are candidates, each round
+constexpr int kClimbs = 6;
 
 /// Scored candidates of one batch, none of them claimed, each once.
 class Ranking {
@@ -93,9 +96,10 @@ class ModelGuidedStrategy : public SearchStrategy {
       ranking.add(*listed);
     } else {
       std::vector<Config>& pool = task.pool();
-      const size_t samples = pool.empty() ? kFirstSamples : kLaterSamples;
-      for (size_t i = 0; i < samples; ++i) {
-        if (std::optional<Config> config = task.space().sample(random)) pool.push_back(std::move(*config));
+      const int samples = pool.empty() ? kFirstSamples : kLaterSamples;
+      for (int i = 0; i < samples; ++i) {
+        std::optional<Config> config = task.space().sample(random, kTriesPerSample);
+        if (config) pool.push_back(std::move(*config));
       }
       ranking.add(pool);
       for (const size_t i : task.best(kParents)) ranking.add(task.space().neighbours(task.measured()[i].config));

@@ -6,7 +6,8 @@
 namespace warpwright {
 namespace {
 
-constexpr int kDrawsWithoutNews = 400;
+constexpr int kDrawsWithoutNews = 40;
+constexpr int kTriesPerDraw = 10'000;
 
 class RandomStrategy : public SearchStrategy {
  public:
@@ -39,7 +40,7 @@ void fill_at_random(TaskSearch& task, std::mt19937_64& random, size_t count, std
     return;
   }
   for (int without_news = 0; batch.size() < count && without_news < kDrawsWithoutNews; ++without_news) {
-    std::optional<Config> config = task.space().sample(random);
+    std::optional<Config> config = task.space().sample(random, kTriesPerDraw);
     if (!config || !task.claim(*config)) continue;
     batch.push_back(std::move(*config));
     without_news = -1;
