@@ -31,7 +31,15 @@ std::unique_ptr<Connection> open_to_read(const std::filesystem::path& path) {
   }
   const auto access = is_still ? Connection::Access::read_immutable : Connection::Access::read_only;
   auto connection = std::make_unique<Connection>(path, access);
-  check_identity(*connection, OpenMode::read_only);
+  try {
+    check_identity(*connection, OpenMode::read_only);
+  } catch (const EnvironmentError& error) {
+    if (!header.has_wal_beside) throw;
+    throw EnvironmentError(
+        fmt::format("{}; its -wal file holds records that are not in it yet: copy both to a folder "
+                    "that may be written",
+                    error.what()));
+  }
   return connection;
 }
 
