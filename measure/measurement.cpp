@@ -51,24 +51,19 @@ class Bench {
   Launch launch_;
 };
 
-/// A full card is an outcome, as it is not the Config's fault; what cannot be loaded is one as well.
+/// A full card and a kernel that does not load are outcomes; so is a card that fails between launches, since launch and
+/// time themselves give a kernel's faults as outcomes.
 template <typename Step>
 Outcome on_bench(Device& device, const Meter::Plan& plan, Step step) {
-  std::unique_ptr<Bench> bench;
   try {
-    bench = std::make_unique<Bench>(device, plan);
+    Bench bench(device, plan);
+    return step(bench);
   } catch (const OutOfDeviceMemory& error) {
     return outcome_of(OutcomeKind::out_of_memory, error.what());
-  } catch (const InternalError&) {
-    throw;
-  } catch (const Error& error) {
-    return outcome_of(OutcomeKind::launch_error, fmt::format("the kernel cannot be loaded: {}", error.what()));
-  }
-  try {
-    return step(*bench);
-  } catch (const OutOfDeviceMemory& error) {
-    return outcome_of(OutcomeKind::out_of_memory, error.what());
-  } catch (const EnvironmentError& error) {  // launch and time give a kernel's faults as outcomes: this is the card
+  } catch (const UnloadableKernel& error) {
+    return outcome_of(OutcomeKind::launch_error, error.what());
+  } catch (const EnvironmentError& error) {
+    if (device.evidence() != Evidence::silicon) throw;
     return outcome_of(OutcomeKind::device_lost, error.what());
   }
 }

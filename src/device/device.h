@@ -27,6 +27,12 @@ class OutOfDeviceMemory : public EnvironmentError {
   using EnvironmentError::EnvironmentError;
 };
 
+/// Neither cubin nor PTX of a kernel fits the card or its driver.
+class UnloadableKernel : public EnvironmentError {
+ public:
+  using EnvironmentError::EnvironmentError;
+};
+
 /// A loaded kernel. Freed with its Device.
 struct DeviceKernel {
   int id = -1;
@@ -73,7 +79,7 @@ class Device {
   /// Marks bytes as never written; a device that does not track this ignores the hint.
   virtual void begin_life(DeviceAddress address, int64_t bytes) = 0;
 
-  /// Throws EnvironmentError when neither cubin nor PTX fits the card.
+  /// Throws UnloadableKernel when neither cubin nor PTX fits the card.
   virtual DeviceKernel load(const CompiledKernel& kernel) = 0;
   /// Runs to the end; ok without samples, or the fault.
   virtual Outcome launch(const Launch& launch) = 0;

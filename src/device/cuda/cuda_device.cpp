@@ -55,6 +55,7 @@ class CudaDevice final : public Device {
   void enter() { require(driver_, driver_.context_set_current(context_), "entering the card's context"); }
   void check_range(DeviceAddress address, int64_t bytes, std::string_view what) const;
   CUmodule load_module(const CompiledKernel& kernel);
+  void require_alive(CUresult result, const CompiledKernel& kernel) const;
   Loaded& loaded(const Launch& launch);
   CUresult opt_in_to_smem(const Launch& launch);
   CUresult enqueue(const Launch& launch);
@@ -153,6 +154,13 @@ int capability_of(const std::string& arch) {
   return error == std::errc() && end == arch.data() + arch.size() ? number : -1;
 }
 
+/// Sorts out errors of the card from those of the binary.
+void CudaDevice::require_alive(CUresult result, const CompiledKernel& kernel) const {
+  const std::string what = fmt::format("loading the kernel {}", kernel.entry);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw OutOfDeviceMemory(what + ": " + driver_.describe(result));
+  if (outcome_kind_of(result) == OutcomeKind::device_lost) require(driver_, result, what);
+}
+
 CUmodule CudaDevice::load_module(const CompiledKernel& kernel) {
   const int built_for = capability_of(kernel.arch), card = target_.compute_capability();
   const bool takes_cubin = built_for / 10 == card / 10 && built_for % 10 <= card % 10 && !kernel.cubin.empty();
@@ -161,6 +169,7 @@ CUmodule CudaDevice::load_module(const CompiledKernel& kernel) {
   if (takes_cubin) {
     const CUresult result = driver_.module_load(&module, kernel.cubin.data(), 0, nullptr, nullptr);
     if (result == CUDA_SUCCESS) return module;
+    require_alive(result, kernel);
     reasons += fmt::format("\n  cubin: {}", driver_.describe(result));
   }
   if (built_for > 0 && built_for <= card && !kernel.ptx.empty()) {
@@ -170,9 +179,10 @@ CUmodule CudaDevice::load_module(const CompiledKernel& kernel) {
     std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
     const CUresult result = driver_.module_load(&module, kernel.ptx.c_str(), 2, options.data(), values.data());
     if (result == CUDA_SUCCESS) return module;
+    require_alive(result, kernel);
     reasons += fmt::format("\n  PTX: {} {}", driver_.describe(result), log.data());
   }
-  throw EnvironmentError(
+  throw UnloadableKernel(
       fmt::format("the kernel {} was compiled for {} and does not load on {} ({}, {}). Build it "
                   "for this card, or install a newer driver.{}",
                   kernel.entry, kernel.arch, target_.device_name, target_.arch(), driver_.version_text(), reasons));
@@ -186,7 +196,7 @@ DeviceKernel CudaDevice::load(const CompiledKernel& kernel) {
   const CUresult result = driver_.module_function(&loaded.function, loaded.module, kernel.entry.c_str());
   if (result != CUDA_SUCCESS) {
     driver_.module_unload(loaded.module);
-    require(driver_, result, fmt::format("looking up the kernel {}", kernel.entry));
+    throw UnloadableKernel(fmt::format("no kernel {} in its module: {}", kernel.entry, driver_.describe(result)));
   }
   kernels_.push_back(std::move(loaded));
   return {static_cast<int>(kernels_.size()) - 1};

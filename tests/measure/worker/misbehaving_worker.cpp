@@ -99,7 +99,7 @@ class MisbehavingDevice final : public Device {
     if (takes_steps_) fault_ = next_fault("run");
     misbehave(fault_);
     if (fault_ == "full") throw OutOfDeviceMemory("the card is full");
-    if (fault_ == "unloadable") throw EnvironmentError("neither cubin nor PTX fits");
+    if (fault_ == "unloadable") throw UnloadableKernel("neither cubin nor PTX fits");
     return {0};
   }
   Outcome launch(const Launch& launch) override {
