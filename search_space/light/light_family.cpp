@@ -74,17 +74,15 @@ Space LightFamily::space(const Workload& workload, const Target& target) const {
   return Space(std::string(name_), space_version_, std::move(knobs), std::move(why_illegal));
 }
 
-// The first preference that fills the card twice over, else the one with the most CTAs.
+// The first preference that fills the card twice over, else the last one: the way of a small tensor.
 Config LightFamily::default_config(const Workload& workload, const Target& target) const {
   if (auto reason = why_unsupported(workload, target)) throw InternalError(fmt::format("{}: {}", name_, *reason));
   const Space legal = space(workload, target);
   std::optional<Config> best;
-  int64_t best_ctas = 0;
   for (const Config& candidate : preferences(workload)) {
     if (legal.why_illegal(candidate)) continue;
-    const int64_t ctas = plan(workload, candidate).ctas();
-    if (ctas > best_ctas) best = candidate, best_ctas = ctas;
-    if (ctas >= 2 * target.sm_count) return candidate;
+    best = candidate;
+    if (plan(workload, candidate).ctas() >= 2 * target.sm_count) break;
   }
   if (!best) throw InternalError(fmt::format("{}: no default for {}", name_, workload.summary()));
   return *best;

@@ -46,7 +46,8 @@ class LightFamily : public KernelFamily {
   virtual std::vector<Knob> own_knobs(const Workload& workload) const = 0;
   /// Beside the limits on threads, CTAs and shared memory, which are the same for all.
   virtual std::optional<std::string> why_useless(const Workload& workload, const Config& config) const = 0;
-  /// The Configs among which the default is chosen, best for a large tensor first; illegal ones are passed over.
+  /// The Configs among which the default is chosen, from the best for a large tensor to the best for a small one;
+  /// illegal ones are passed over.
   virtual std::vector<Config> preferences(const Workload& workload) const = 0;
   virtual LightPlan plan(const Workload& workload, const Config& config) const = 0;
   virtual std::vector<KernelArgument> arguments(const Workload& workload) const = 0;

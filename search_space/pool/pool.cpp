@@ -17,6 +17,8 @@ namespace {
 
 using namespace light;
 
+constexpr int64_t kMostSplits = 256;
+
 int64_t taps(const Workload& workload) { return workload.window.kernel_h * workload.window.kernel_w; }
 
 /// Every tap of every window lies inside the image.
@@ -100,7 +102,7 @@ class PoolFamily final : public LightFamily {
   }
 
   std::vector<Knob> own_knobs(const Workload& workload) const override {
-    const int64_t most = std::min<int64_t>(64, power_of_two_above(taps(workload)));
+    const int64_t most = std::min<int64_t>(kMostSplits, power_of_two_above(taps(workload)));
     return {{"vector", vector_widths(workload.output)}, {"splits", powers_of_two(1, most)}};
   }
 
@@ -108,17 +110,26 @@ class PoolFamily final : public LightFamily {
     const int64_t splits = config.at("splits");
     if (splits > taps(workload)) return fmt::format("{} splits of {} taps", splits, taps(workload));
     if (splits > config.at("threads")) return fmt::format("{} splits of {} threads", splits, config.at("threads"));
+    const int64_t slots = config.at("threads") / splits;
+    if (slots < 2 && workload.output.c > config.at("vector")) {
+      return fmt::format("reads of {} bytes a pixel and CTA would not coalesce", config.at("vector"));
+    }
     return std::nullopt;
   }
 
+  // Without splits while there are pixels enough; else up to 12 taps a thread, and 32 bytes of a pixel a CTA.
   std::vector<Config> preferences(const Workload& workload) const override {
     std::vector<Config> list;
-    const int64_t most_splits = std::min<int64_t>(64, power_of_two_above(taps(workload)));
-    for (int64_t splits = 1; splits <= std::max<int64_t>(1, most_splits / 2); splits *= 2) {
-      for (int64_t vector = vector_widths(workload.output).back(); vector >= 4; vector /= 2) {
-        for (const int64_t threads : {256, 128, 64}) {
-          list.push_back(config({{"vector", vector}, {"splits", splits}, {"threads", threads}}));
-        }
+    for (int64_t vector = vector_widths(workload.output).back(); vector >= 4; vector /= 2) {
+      for (const int64_t threads : {256, 128, 64}) {
+        list.push_back(config({{"vector", vector}, {"splits", 1}, {"threads", threads}}));
+      }
+    }
+    int64_t splits = 1;
+    while (splits < kMostSplits && taps(workload) > 12 * splits) splits *= 2;
+    for (const int64_t threads : {32, 64, 128, 256, 512}) {
+      if (threads <= std::max<int64_t>(64, 8 * splits)) {
+        list.push_back(config({{"vector", 4}, {"splits", splits}, {"threads", threads}}));
       }
     }
     return list;
@@ -135,7 +146,7 @@ class PoolFamily final : public LightFamily {
     plan.registers = 32 + 2 * vector;
     plan.load_bytes = plan.items * vector * taps(workload);
     plan.store_bytes = y.pixels() * written_lanes(y);
-    plan.smem_bytes_moved = 2 * plan.smem_bytes * plan.ctas();
+    plan.smem_bytes_moved = 4 * plan.smem_bytes * plan.ctas();
     return plan;
   }
 
@@ -199,12 +210,14 @@ class PoolFamily final : public LightFamily {
   __shared__ int partial[kVector * kThreads];
 #pragma unroll
   for (int i = 0; i < kVector; ++i) partial[i * kThreads + threadIdx.x] = result[i];
-  __syncthreads();
-  if (split == 0) {
-    for (int other = 1; other < kSplits; ++other) {
+#pragma unroll
+  for (int half = kSplits / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (split < half) {
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
-        result[i] = merged(result[i], partial[i * kThreads + other * kSlots + slot]);
+        result[i] = merged(result[i], partial[i * kThreads + half * kSlots + threadIdx.x]);
+        partial[i * kThreads + threadIdx.x] = result[i];
       }
     }
   }
