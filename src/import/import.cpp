@@ -43,6 +43,7 @@ class Importer {
     for (const auto& proto : model_.graph().initializer()) {
       tensors_.add_constant(read_constant(proto, proto.name(), folder_));
     }
+    find_reads();
     add_inputs();
     for (int index : order) take_node(model_.graph().node(index), opset);
     if (!faults_.empty()) {
@@ -160,22 +161,15 @@ class Importer {
     if (node.output_size() == 0 || node.output(0).empty()) throw UsageError("the node has no output");
     if (node.output_size() == 1) return;
     for (int i = 1; i < node.output_size(); ++i) {
-      if (!node.output(i).empty() && is_read(node.output(i))) {
+      if (!node.output(i).empty() && reads_.count(node.output(i))) {
         throw UsageError(fmt::format("its output \"{}\" is not supported", node.output(i)));
       }
     }
   }
 
-  bool is_read(const std::string& tensor) const {
-    for (const auto& node : model_.graph().node()) {
-      for (const std::string& input : node.input()) {
-        if (input == tensor) return true;
-      }
-    }
-    for (const auto& output : model_.graph().output()) {
-      if (output.name() == tensor) return true;
-    }
-    return false;
+  void find_reads() {
+    for (const auto& node : model_.graph().node()) reads_.insert(node.input().begin(), node.input().end());
+    for (const auto& output : model_.graph().output()) reads_.insert(output.name());
   }
 
   void take_constant(const onnx::NodeProto& node) {
@@ -229,6 +223,7 @@ class Importer {
   Graph graph_;
   ImportedTensors tensors_;
   std::map<std::string, int64_t> symbols_;
+  std::set<std::string> reads_;
   std::vector<std::string> faults_;
 };
 

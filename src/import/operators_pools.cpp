@@ -52,13 +52,14 @@ void find_output(Axis& axis, bool ceil) {
 
 /// Throws UsageError when a window touches no element of the image.
 void check_windows_touch(const Axis& axis) {
-  for (int64_t i = 0; i < axis.out; ++i) {
+  // Windows that begin inside the image touch it: only those before and the last one can miss it.
+  bool all_touch = (axis.out - 1) * axis.stride - axis.before < axis.in;
+  for (int64_t i = 0; i < axis.out && i * axis.stride < axis.before; ++i) {
     const int64_t start = i * axis.stride - axis.before;
-    const int64_t first = start < 0 ? (-start + axis.dilation - 1) / axis.dilation : 0;
-    if (first >= axis.kernel || start + first * axis.dilation >= axis.in) {
-      throw UsageError("a window lies in the padding alone, which is not supported");
-    }
+    const int64_t first = (-start + axis.dilation - 1) / axis.dilation;
+    all_touch &= first < axis.kernel && start + first * axis.dilation < axis.in;
   }
+  if (!all_touch) throw UsageError("a window lies in the padding alone, which is not supported");
 }
 
 std::vector<Axis> read_axes(Attributes& attributes, const Shape& x, std::vector<int64_t> kernel, bool may_ceil) {

@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
-#include "src/core/error.h"
+#include "src/core/file.h"
 #include "src/core/npy.h"
 #include "src/graph/lowering.h"
 #include "tests/graph/case_runner.h"
@@ -66,8 +67,21 @@ TEST_F(Models, EfficientNet) {
 
 TEST_F(Models, MobileNetQOperator) { run_model(models_, kMobileNet); }
 TEST_F(Models, ResNet50) { run_model(models_, kResNet); }
-TEST_F(Models, MixedShapes) { run_model(models_, kMixedShapes); }
-TEST_F(Models, Digits) { run_model(models_, kDigits); }
+
+TEST(ShippedModels, MixedShapes) { run_model(test_data_folder() / "models", kMixedShapes); }
+
+TEST(ShippedModels, DigitsWithTheirLabels) {
+  const auto best = best_classes(run_model(test_data_folder() / "models", kDigits).at("logits"));
+  // An .npy file of int64: the numbers are its last 8 * 360 bytes.
+  const std::string bytes = read_file(test_data_folder() / "models/digits_qat/labels.npy");
+  std::vector<int64_t> labels(best.size());
+  ASSERT_GT(bytes.size(), labels.size() * 8);
+  std::memcpy(labels.data(), bytes.data() + bytes.size() - labels.size() * 8, labels.size() * 8);
+  size_t right = 0;
+  for (size_t i = 0; i < best.size(); ++i) right += static_cast<int64_t>(best[i]) == labels[i] ? 1 : 0;
+  EXPECT_EQ(best.size(), 360u);
+  EXPECT_EQ(right, 354u);
+}
 
 }  // namespace
 }  // namespace warpwright
