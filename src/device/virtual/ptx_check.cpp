@@ -228,7 +228,8 @@ class Checker {
         return;
     }
     const int held = width(kernel_.registers[static_cast<size_t>(operand.reg)].type), wanted = width(type);
-    const bool may_be_wider = in_.opcode == Opcode::ld || in_.opcode == Opcode::st || in_.opcode == Opcode::cvt;
+    const bool may_be_wider =
+        type != Type::f32 && (in_.opcode == Opcode::ld || in_.opcode == Opcode::st || in_.opcode == Opcode::cvt);
     const bool same = held == wanted || (held == 8 && wanted == 16) || (held == 16 && wanted == 8);
     if (same || (may_be_wider && held > wanted && held != 1 && wanted != 1)) return;
     fail(fmt::format("has the register '{}' where {} bits are needed",

@@ -1,0 +1,225 @@
+// Counts instructions by pipe, wavefronts of shared memory, sectors of global memory, and waits for loads.
+#include "src/device/virtual/profiler.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <unordered_set>
+
+#include "src/device/virtual/cta_runner.h"
+#include "src/device/virtual/fault.h"
+#include "src/device/virtual/global_memory.h"
+#include "src/device/virtual/handlers.h"
+
+namespace warpwright::virtual_gpu {
+namespace {
+
+using ptx::Opcode;
+using ptx::Space;
+
+constexpr uint64_t kSectorBytes = 32;
+
+// Shared memory serves 32 banks of 4 bytes at a time. Lanes that ask for the same bytes are served together; 8-byte
+// accesses go by 16 lanes, 16-byte ones by 8.
+struct Wavefronts {
+  uint64_t actual = 0, ideal = 0;
+};
+
+Wavefronts count_wavefronts(std::vector<uint64_t> asked, uint32_t bytes) {
+  std::sort(asked.begin(), asked.end());
+  asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
+  const size_t group = bytes <= 4 ? 32 : 128 / bytes;
+  Wavefronts out;
+  for (size_t first = 0; first < asked.size(); first += group) {
+    std::vector<uint64_t> words;
+    for (size_t i = first; i < std::min(first + group, asked.size()); ++i) {
+      for (uint32_t byte = 0; byte < bytes; byte += 4) words.push_back((asked[i] + byte) / 4);
+    }
+    std::sort(words.begin(), words.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
+    std::array<uint64_t, 32> by_bank{};
+    for (const uint64_t word : words) ++by_bank[word % 32];
+    out.actual += *std::max_element(by_bank.begin(), by_bank.end());
+    out.ideal += 1;
+  }
+  return out;
+}
+
+// What one warp issued and waited for.
+struct WarpCounts {
+  uint64_t issued = 0;
+  uint64_t load_waits = 0, shared_waits = 0, load_distance = 0, shared_distance = 0;
+  uint64_t last_load = 0, last_shared = 0;  // `issued` at the latest load
+  std::vector<uint8_t> pending;             // by register: 1 a global load, 2 a shared one
+};
+
+class Profiler : public Observer {
+ public:
+  Profiler(const Grid& grid, const std::vector<IssueCost>& costs) : grid_(grid), costs_(costs) {
+    for (const ptx::Instruction& in : grid.code->kernel.instructions) reads_.push_back(ptx::registers_read(in));
+  }
+
+  void before(Warp& warp, const Op& op, uint32_t mask) override {
+    const IssueCost& cost = costs_[static_cast<size_t>(op.source)];
+    profile_.issued[static_cast<size_t>(cost.pipe)] += cost.slots;
+    profile_.issued[static_cast<size_t>(Pipe::special)] += cost.special_slots;
+    WarpCounts& counts = counts_of(warp);
+    count_waits(counts, reads_[static_cast<size_t>(op.source)]);
+    counts.issued += uint64_t{cost.slots} + cost.special_slots;
+    const ptx::Instruction& in = *op.instruction;
+    if (mask == 0) return;
+    if (in.opcode == Opcode::bar && warp.index == 0) ++profile_.barriers;
+    const bool is_access =
+        in.opcode == Opcode::ld || in.opcode == Opcode::st || in.opcode == Opcode::atom || in.opcode == Opcode::red;
+    if (is_access && in.space != Space::param && in.space != Space::constant) count_access(warp, op, mask, counts);
+  }
+
+  CtaProfile finish(double weight) {
+    const auto longest = std::max_element(counts_.begin(), counts_.end(),
+                                          [](const WarpCounts& a, const WarpCounts& b) { return a.issued < b.issued; });
+    if (longest != counts_.end()) {
+      profile_.longest_warp_issued = longest->issued;
+      profile_.load_waits = longest->load_waits;
+      profile_.shared_waits = longest->shared_waits;
+      profile_.load_wait_distance = longest->load_distance;
+      profile_.shared_wait_distance = longest->shared_distance;
+    }
+    profile_.read_sectors.assign(read_.begin(), read_.end());
+    profile_.written_sectors.assign(written_.begin(), written_.end());
+    std::sort(profile_.read_sectors.begin(), profile_.read_sectors.end());
+    std::sort(profile_.written_sectors.begin(), profile_.written_sectors.end());
+    profile_.weight = weight;
+    return std::move(profile_);
+  }
+
+  // Latest first.
+  void take_back() {
+    for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
+      std::memcpy(change->at, change->old.data(), change->bytes);
+    }
+    changes_.clear();
+  }
+
+ private:
+  struct Change {
+    std::byte* at;
+    uint32_t bytes;
+    std::array<std::byte, 16> old;
+  };
+
+  WarpCounts& counts_of(const Warp& warp) {
+    const auto index = static_cast<size_t>(warp.index);
+    if (counts_.size() <= index) counts_.resize(index + 1);
+    WarpCounts& counts = counts_[index];
+    if (counts.pending.empty()) counts.pending.resize(grid_.code->kernel.registers.size() + 1);
+    return counts;
+  }
+
+  // The first use of a loaded register waits for all loads of its kind.
+  static void count_waits(WarpCounts& counts, const std::vector<int>& reads) {
+    bool load = false, shared = false;
+    for (const int reg : reads) {
+      load = load || counts.pending[static_cast<size_t>(reg)] == 1;
+      shared = shared || counts.pending[static_cast<size_t>(reg)] == 2;
+    }
+    if (load) {
+      ++counts.load_waits;
+      counts.load_distance += counts.issued - counts.last_load;
+      std::replace(counts.pending.begin(), counts.pending.end(), uint8_t{1}, uint8_t{0});
+    }
+    if (shared) {
+      ++counts.shared_waits;
+      counts.shared_distance += counts.issued - counts.last_shared;
+      std::replace(counts.pending.begin(), counts.pending.end(), uint8_t{2}, uint8_t{0});
+    }
+  }
+
+  void count_access(Warp& warp, const Op& op, uint32_t mask, WarpCounts& counts) {
+    const ptx::Instruction& in = *op.instruction;
+    const auto bytes = static_cast<uint32_t>(in.vector * ptx::size_bytes(in.type));
+    std::array<uint64_t, kLanes> at;
+    addresses(warp, op, at.data());
+    std::vector<uint64_t> shared, global;
+    for_each_lane(mask, [&](int l) {
+      uint64_t address = at[static_cast<size_t>(l)];
+      const Space space = space_of(in.space, address);
+      if (space == Space::shared) shared.push_back(address);
+      if (space != Space::global) return;
+      global.push_back(address);
+      if (in.opcode != Opcode::ld) keep_old(resolve(warp, op, at[static_cast<size_t>(l)], l, bytes), bytes);
+    });
+    if (!shared.empty()) {
+      const Wavefronts wavefronts = count_wavefronts(std::move(shared), bytes);
+      profile_.shared_wavefronts += wavefronts.actual;
+      profile_.shared_wavefronts_ideal += wavefronts.ideal;
+      mark_pending(in, 2, counts, counts.last_shared);
+    }
+    if (!global.empty()) {
+      count_sectors(in.opcode, global, bytes);
+      mark_pending(in, 1, counts, counts.last_load);
+    }
+  }
+
+  static void mark_pending(const ptx::Instruction& in, uint8_t kind, WarpCounts& counts, uint64_t& last) {
+    if (in.destinations.empty()) return;
+    last = counts.issued;
+    for (const ptx::Operand& operand : in.destinations) {
+      if (operand.reg >= 0) counts.pending[static_cast<size_t>(operand.reg)] = kind;
+    }
+  }
+
+  void keep_old(std::byte* at, uint32_t bytes) {
+    Change& change = changes_.emplace_back();
+    change.at = at;
+    change.bytes = bytes;
+    std::memcpy(change.old.data(), at, bytes);
+  }
+
+  void count_sectors(Opcode opcode, const std::vector<uint64_t>& asked, uint32_t bytes) {
+    std::vector<uint64_t> sectors;
+    for (const uint64_t address : asked) {
+      for (uint64_t s = address / kSectorBytes; s <= (address + bytes - 1) / kSectorBytes; ++s) sectors.push_back(s);
+    }
+    std::sort(sectors.begin(), sectors.end());
+    sectors.erase(std::unique(sectors.begin(), sectors.end()), sectors.end());
+    if (opcode == Opcode::ld) {
+      ++profile_.global_load_requests;
+      profile_.global_load_sectors += sectors.size();
+      read_.insert(sectors.begin(), sectors.end());
+    } else {
+      ++profile_.global_store_requests;
+      profile_.global_store_sectors += sectors.size();
+      written_.insert(sectors.begin(), sectors.end());
+    }
+  }
+
+  const Grid& grid_;
+  const std::vector<IssueCost>& costs_;
+  std::vector<std::vector<int>> reads_;
+  CtaProfile profile_;
+  std::vector<WarpCounts> counts_;
+  std::unordered_set<uint64_t> read_, written_;
+  std::vector<Change> changes_;
+};
+
+}  // namespace
+
+std::vector<CtaProfile> profile_ctas(const Grid& grid, const std::vector<Sample>& samples,
+                                     const std::vector<IssueCost>& costs, uint64_t instruction_limit) {
+  std::vector<CtaProfile> out;
+  for (const Sample& sample : samples) {
+    Profiler profiler(grid, costs);
+    CtaRunner runner(grid, nullptr, &profiler);
+    try {
+      runner.run(sample.cta, instruction_limit);
+    } catch (const Fault&) {
+      profiler.take_back();
+      throw;
+    }
+    profiler.take_back();
+    out.push_back(profiler.finish(sample.weight));
+  }
+  return out;
+}
+
+}  // namespace warpwright::virtual_gpu

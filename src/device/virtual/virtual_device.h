@@ -1,0 +1,17 @@
+// The virtual GPU as a Device: PTX run by an interpreter, times estimated by a clock.
+//
+// Checked mode finds uninitialised reads, races, divergent barriers and writes to constant inputs; both modes find
+// accesses that are out of bounds or misaligned, and stop at DeviceOptions::instruction_limit warp instructions a
+// launch. time() and time_sequence() run every launch once in full, then estimate: one deterministic sample, whatever
+// TimingOptions say of repeats; of these only cold_l2 matters. A fault leaves the device usable.
+#pragma once
+
+#include <memory>
+
+#include "src/device/device.h"
+
+namespace warpwright {
+
+std::unique_ptr<Device> open_virtual_device(const Target& target, const DeviceOptions& options = {});
+
+}  // namespace warpwright
