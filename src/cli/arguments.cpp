@@ -1,0 +1,123 @@
+// Parsing of arguments.
+#include "src/cli/arguments.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "src/core/error.h"
+#include "src/core/npy.h"
+
+namespace warpwright {
+namespace {
+
+/// Splits at the last `=`: names of tensors may hold one, shapes do not.
+std::pair<std::string, std::string> split_assignment(const std::string& flag, const std::string& argument, size_t at) {
+  if (at == std::string::npos || at == 0 || at + 1 == argument.size()) {
+    throw UsageError(fmt::format("{} {}: write it as NAME={}", flag, argument,
+                                 flag == "--shape" ? "1,3,224,224" : "FILE.npy"));
+  }
+  return {argument.substr(0, at), argument.substr(at + 1)};
+}
+
+int64_t parse_extent(const std::string& argument, std::string_view text) {
+  int64_t extent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
+  if (error != std::errc() || end != text.data() + text.size() || extent < 1) {
+    throw UsageError(fmt::format("--shape {}: `{}` is no extent", argument, text));
+  }
+  return extent;
+}
+
+}  // namespace
+
+std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& arguments) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string& argument : arguments) {
+    const auto [tensor, extents] = split_assignment("--shape", argument, argument.rfind('='));
+    Shape shape;
+    for (size_t begin = 0; begin <= extents.size();) {
+      const size_t end = std::min(extents.find(',', begin), extents.size());
+      shape.push_back(parse_extent(argument, std::string_view(extents).substr(begin, end - begin)));
+      begin = end + 1;
+    }
+    if (!shapes.emplace(tensor, shape).second) throw UsageError(fmt::format("--shape names `{}` twice", tensor));
+  }
+  return shapes;
+}
+
+std::map<std::string, std::filesystem::path> parse_files(const std::string& flag,
+                                                         const std::vector<std::string>& arguments) {
+  std::map<std::string, std::filesystem::path> files;
+  for (const std::string& argument : arguments) {
+    const auto [tensor, file] = split_assignment(flag, argument, argument.find('='));
+    if (!files.emplace(tensor, file).second) throw UsageError(fmt::format("{} names `{}` twice", flag, tensor));
+  }
+  return files;
+}
+
+TensorMap read_tensors(const std::map<std::string, std::filesystem::path>& files) {
+  TensorMap tensors;
+  for (const auto& [tensor, file] : files) tensors.emplace(tensor, read_npy(file));
+  return tensors;
+}
+
+double parse_duration(const std::string& text) {
+  double seconds = 0;
+  size_t at = 0;
+  while (at < text.size()) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
+    at = static_cast<size_t>(end - text.data());
+    const char unit = at < text.size() ? text[at] : '\0';
+    const double unit_seconds = unit == 'h' ? 3600 : unit == 'm' ? 60 : unit == 's' ? 1 : 0;
+    if (error != std::errc() || unit_seconds == 0 || number < 0 || !std::isfinite(number)) {
+      throw UsageError(fmt::format("`{}` is no duration; write 8h, 30m, 90s or 1h30m", text));
+    }
+    seconds += number * unit_seconds;
+    ++at;
+  }
+  if (seconds <= 0) throw UsageError(fmt::format("`{}` is no duration; write 8h, 30m, 90s or 1h30m", text));
+  return seconds;
+}
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<int64_t>(std::max(0.0, seconds) + 0.5);
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+std::string output_file_name(const std::string& output) {
+  std::string name;
+  for (unsigned char letter : output) {
+    const bool safe = std::isalnum(letter) || letter == '.' || letter == '_' || letter == '-';
+    name += safe ? static_cast<char>(letter) : '_';
+  }
+  return name + ".npy";
+}
+
+void refuse_overwrite(const std::filesystem::path& output, const Paths& inputs) {
+  for (const std::filesystem::path& input : inputs) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(output, input, ignored)) {
+      throw UsageError(fmt::format("{} would be overwritten, but it is an input: choose another name", output.string()));
+    }
+  }
+}
+
+void check_can_write(const std::filesystem::path& output) {
+  std::filesystem::path folder = output.parent_path();
+  if (folder.empty()) folder = ".";
+  if (!std::filesystem::is_directory(folder)) {
+    throw EnvironmentError(fmt::format("{}: the folder {} does not exist", output.string(), folder.string()));
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw EnvironmentError(fmt::format("{}: the folder {} cannot be written", output.string(), folder.string()));
+  }
+  if (std::filesystem::is_directory(output)) throw UsageError(fmt::format("{}: is a folder", output.string()));
+}
+
+}  // namespace warpwright

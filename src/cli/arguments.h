@@ -1,0 +1,37 @@
+// What several verbs take on the command line, parsed and checked.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/core/tensor.h"
+#include "src/runtime/batches.h"
+
+namespace warpwright {
+
+using Paths = std::vector<std::filesystem::path>;
+
+/// `NAME=1,3,224,224` of --shape.
+std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& arguments);
+
+/// `NAME=x.npy` of --input or --expect (`flag`).
+std::map<std::string, std::filesystem::path> parse_files(const std::string& flag,
+                                                         const std::vector<std::string>& arguments);
+TensorMap read_tensors(const std::map<std::string, std::filesystem::path>& files);
+
+/// `8h`, `30m`, `90s`, `1h30m`; seconds.
+double parse_duration(const std::string& text);
+/// `2:05`, `1:02:05`.
+std::string clock_text(double seconds);
+
+/// NAME.npy with what is unsafe in a file name as `_`.
+std::string output_file_name(const std::string& output);
+
+/// Throws UsageError when `output` is one of the files that the verb reads.
+void refuse_overwrite(const std::filesystem::path& output, const Paths& inputs);
+/// Throws EnvironmentError when the folder of `output` is missing or cannot be written: before the work, not after.
+void check_can_write(const std::filesystem::path& output);
+
+}  // namespace warpwright

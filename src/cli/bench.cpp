@@ -1,0 +1,172 @@
+// warpwright bench: the time of a package, whole and by kernel, or of two packages side by side.
+#include <fmt/format.h>
+
+#include <memory>
+#include <random>
+
+#include "src/cli/arguments.h"
+#include "src/cli/model.h"
+#include "src/cli/table.h"
+#include "src/cli/verb.h"
+#include "src/core/error.h"
+#include "src/device/device.h"
+#include "src/runtime/session.h"
+
+namespace warpwright {
+namespace {
+
+/// Two packages take turns this often, so that a drift of the clocks meets both.
+constexpr int kRounds = 3;
+
+struct Options {
+  std::string package, other, device = "auto";
+  bool warm_l2 = false, json = false;
+};
+
+/// Any values do for a time; fixed ones, so that two runs see the same.
+TensorMap random_inputs(const Program& program) {
+  TensorMap inputs;
+  std::mt19937 random(1);
+  for (const ProgramPort& port : program.inputs) {
+    Tensor tensor(port.dtype, port.shape);
+    if (port.dtype == DType::f32) {
+      for (float& value : tensor.as<float>()) value = static_cast<float>(random() % 2001) / 1000.0f - 1.0f;
+    } else {
+      for (std::byte& value : tensor.bytes) value = static_cast<std::byte>(random() & 255);
+    }
+    inputs.emplace(port.name, std::move(tensor));
+  }
+  return inputs;
+}
+
+std::vector<double> samples_of(const Outcome& outcome, const std::string& what) {
+  if (outcome.ok() && !outcome.samples_us.empty()) return outcome.samples_us;
+  const std::string text = fmt::format("{}: {}: {}", what, name(outcome.kind), outcome.message);
+  if (is_transient(outcome.kind)) throw EnvironmentError(text);
+  throw LaunchFault(text);
+}
+
+double percentile(std::vector<double> samples, double share) {
+  std::sort(samples.begin(), samples.end());
+  return samples[static_cast<size_t>(share * static_cast<double>(samples.size() - 1) + 0.5)];
+}
+
+struct Loaded {
+  Loaded(const std::string& path, Device& device)
+      : package(load_package(path, device.target(), {})), session(package, device) {
+    session.run(random_inputs(package.program));
+  }
+
+  Package package;
+  Session session;
+};
+
+Json summary_json(const std::vector<double>& samples) {
+  return {{"median_us", median(samples)},
+          {"p90_us", percentile(samples, 0.9)},
+          {"p99_us", percentile(samples, 0.99)},
+          {"samples", samples.size()}};
+}
+
+/// Rows of kernels; gives the sum of their medians.
+double add_kernels(Loaded& loaded, const TimingOptions& timing, double total, Table& table, Json& kernels) {
+  double sum = 0;
+  const Program& program = loaded.package.program;
+  for (size_t step = 0; step < program.steps.size(); ++step) {
+    const Outcome outcome = loaded.session.time_step(step, timing);
+    const double us = median(samples_of(outcome, fmt::format("step {}", step)));
+    sum += us;
+    const PackageStep& planned = loaded.package.steps[step];
+    const std::string evidence = planned.evidence ? std::string(name(*planned.evidence)) : "-";
+    table.add({std::to_string(step), program.steps[step].workload.summary(), summary(planned.config), planned.rung,
+               evidence, fmt::format("{:.2f}", us), fmt::format("{:.1f} %", 100 * us / total), outcome.limited_by,
+               short_list(program.steps[step].onnx_nodes)});
+    kernels.push_back({{"step", step},
+                       {"workload", program.steps[step].workload.summary()},
+                       {"config", to_json(planned.config)},
+                       {"rung", planned.rung},
+                       {"evidence", evidence},
+                       {"us", us},
+                       {"limited_by", outcome.limited_by},
+                       {"onnx_nodes", program.steps[step].onnx_nodes}});
+  }
+  return sum;
+}
+
+int bench_one(const Options& options, Device& device, const TimingOptions& timing) {
+  Loaded loaded(options.package, device);
+  const std::vector<double> samples = samples_of(loaded.session.time(timing), "the whole package");
+  const double total = median(samples);
+  const bool estimate = device.evidence() == Evidence::virtual_device;
+  Table table({"step", "workload", "config", "rung", "evidence", estimate ? ">est. us" : ">us", ">share", "limited by",
+               "ONNX nodes"});
+  Json kernels = Json::array();
+  const double sum = add_kernels(loaded, timing, total, table, kernels);
+  if (options.json) {
+    Json document{{"schema", "warpwright.bench/1"}, {"device", device.description()}, {"kernels", kernels}};
+    document["estimate"] = estimate;
+    document["total"] = summary_json(samples);
+    document["sum_of_kernels_us"] = sum;
+    document["between_kernels_us"] = total - sum;
+    fmt::print("{}\n", document.dump(2));
+    return kDone;
+  }
+  table.print();
+  fmt::print("kernels {:.2f} us + between kernels {:.2f} us = total {:.2f} us (median of {}; p90 {:.2f}, p99 {:.2f}){}\n",
+             sum, total - sum, total, samples.size(), percentile(samples, 0.9), percentile(samples, 0.99),
+             estimate ? "; times are estimates of the virtual device" : "");
+  return kDone;
+}
+
+int bench_two(const Options& options, Device& device, const TimingOptions& timing) {
+  Loaded first(options.package, device), second(options.other, device);
+  std::vector<double> ours, theirs;
+  for (int round = 0; round < kRounds; ++round) {
+    for (double sample : samples_of(first.session.time(timing), options.package)) ours.push_back(sample);
+    for (double sample : samples_of(second.session.time(timing), options.other)) theirs.push_back(sample);
+  }
+  const double ratio = median(ours) / median(theirs);
+  const bool estimate = device.evidence() == Evidence::virtual_device;
+  if (options.json) {
+    fmt::print("{}\n", Json{{"schema", "warpwright.bench/1"},
+                            {"device", device.description()},
+                            {"estimate", estimate},
+                            {"packages", {{{"path", options.package}, {"total", summary_json(ours)}},
+                                          {{"path", options.other}, {"total", summary_json(theirs)}}}},
+                            {"ratio", ratio}}
+                           .dump(2));
+    return kDone;
+  }
+  Table table({"package", estimate ? ">est. us" : ">us", ">p90", ">p99"});
+  for (const auto& [path, samples] : {std::pair(options.package, ours), std::pair(options.other, theirs)}) {
+    table.add({path, us_text(median(samples)), us_text(percentile(samples, 0.9)), us_text(percentile(samples, 0.99))});
+  }
+  table.print();
+  fmt::print("first / second = {:.3f}, {} turns each{}\n", ratio, kRounds,
+             estimate ? "; times are estimates of the virtual device" : "");
+  return kDone;
+}
+
+int bench(const Options& options) {
+  for (const std::string& path : {options.package, options.other}) {
+    if (!path.empty()) PackageFile{path};  // a bad file is told before a device is opened
+  }
+  const auto device = open_device(options.device, DeviceOptions{.checked = false});
+  TimingOptions timing;
+  timing.cold_l2 = !options.warm_l2;
+  return options.other.empty() ? bench_one(options, *device, timing) : bench_two(options, *device, timing);
+}
+
+}  // namespace
+
+VerbBody bench_verb(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("package", options->package, "the package")->required();
+  app.add_option("other", options->other, "a second package: both take turns");
+  app.add_option("--device", options->device, "virtual:rtx4090, cuda:0, auto")->capture_default_str();
+  app.add_flag("--warm-l2", options->warm_l2, "leave the L2 cache as the launch before left it");
+  app.add_flag("--json", options->json, "print JSON");
+  return [options] { return bench(*options); };
+}
+
+}  // namespace warpwright

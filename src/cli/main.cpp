@@ -1,0 +1,99 @@
+// The command line: the list of verbs, and how a failure becomes a line on stderr and an exit status.
+#include <array>
+#include <cstdio>
+#include <new>
+
+#include "src/cli/verb.h"
+#include "src/core/error.h"
+#include "src/runtime/session.h"
+
+namespace warpwright {
+namespace {
+
+struct Verb {
+  const char* name;
+  VerbBody (*set_up)(CLI::App& app);
+  const char* help;
+};
+
+constexpr std::array<Verb, 9> kVerbs{{
+    {"devices", devices_verb, "list the devices that --device takes"},
+    {"extract", extract_verb, "list the tasks of a model: its unique operators with their spaces"},
+    {"tune", tune_verb, "measure kernels for a model on a device and record them in a database"},
+    {"build", build_verb, "make a package from a model and the best records"},
+    {"run", run_verb, "run a model or a package on .npy inputs"},
+    {"bench", bench_verb, "time a package, whole and by kernel"},
+    {"verify", verify_verb, "compare a package with the reference or with expected outputs"},
+    {"db", db_verb, "look into databases: stats, list, best, show"},
+    {"worker", worker_verb, ""},  // started by the program itself; not in the help
+}};
+
+constexpr const char* kAbout =
+    "Warpwright tunes quantized ONNX models for NVIDIA GPUs: extract, tune, build, then run, bench and verify.\n"
+    "Exit status: 0 done; 1 the answer is no; 2 wrong usage or input; 3 the environment lacks something.";
+
+/// Messages of several lines become one.
+int fail(int status, std::string message) {
+  std::string line;
+  for (char letter : message) {
+    if (letter != '\n') {
+      line += letter;
+    } else if (!line.empty()) {
+      line += line.back() == ':' ? " " : "; ";
+    }
+  }
+  while (line.ends_with(' ') || line.ends_with(';')) line.pop_back();
+  std::fprintf(stderr, "warpwright: error: %s\n", line.c_str());
+  return status;
+}
+
+int parse_failure(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  const auto chosen = app.get_subcommands();
+  const std::string help = chosen.empty() ? "warpwright --help" : "warpwright " + chosen[0]->get_name() + " --help";
+  return fail(kWrongUsage, std::string(error.what()) + " (see `" + help + "`)");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(kAbout, "warpwright");
+  app.set_version_flag("--version", "warpwright " WARPWRIGHT_VERSION);
+  app.require_subcommand(1);
+  std::array<VerbBody, kVerbs.size()> bodies;
+  for (size_t i = 0; i < kVerbs.size(); ++i) {
+    CLI::App* verb = app.add_subcommand(kVerbs[i].name, kVerbs[i].help);
+    if (*kVerbs[i].help == '\0') verb->group("");
+    bodies[i] = kVerbs[i].set_up(*verb);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return parse_failure(app, error);
+  }
+  for (size_t i = 0; i < kVerbs.size(); ++i) {
+    if (app.got_subcommand(kVerbs[i].name)) return bodies[i]();
+  }
+  throw InternalError("no verb was parsed");
+}
+
+int guarded_run(int argc, char** argv) {
+  try {
+    const int status = run(argc, argv);
+    if (std::fflush(stdout) != 0) return fail(kEnvironmentLacks, "standard output cannot be written");
+    return status;
+  } catch (const UsageError& error) {
+    return fail(kWrongUsage, error.what());
+  } catch (const EnvironmentError& error) {
+    return fail(kEnvironmentLacks, error.what());
+  } catch (const LaunchFault& error) {
+    return fail(kAnswerIsNo, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(kEnvironmentLacks, "out of host memory");
+  } catch (const std::exception& error) {
+    return fail(kBrokenProgram, std::string("internal: ") + error.what());
+  }
+}
+
+}  // namespace
+}  // namespace warpwright
+
+int main(int argc, char** argv) { return warpwright::guarded_run(argc, argv); }

@@ -1,0 +1,67 @@
+// Reading models and packages for the verbs.
+#include "src/cli/model.h"
+
+#include <fmt/core.h>
+
+#include "src/compile/package_writer.h"
+#include "src/core/error.h"
+#include "src/core/file.h"
+#include "src/core/hash.h"
+#include "src/graph/lowering.h"
+#include "src/import/import.h"
+#include "src/import/input_shapes.h"
+
+namespace warpwright {
+
+Model read_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes) {
+  if (is_package(path)) throw UsageError(fmt::format("{}: is a package, a model (.onnx) is asked for", path.string()));
+  Model model;
+  model.program = lower(import_onnx(path, shapes));
+  model.name = path.filename().string();
+  model.digest = sha256_hex(read_file(path));
+  return model;
+}
+
+Model read_model_for(const std::filesystem::path& path, std::map<std::string, Shape> shapes, const TensorMap& inputs) {
+  if (is_package(path)) return read_model(path, shapes);
+  for (const auto& [input, declared] : declared_input_shapes(path)) {
+    const auto given = inputs.find(input);
+    if (shapes.contains(input) || given == inputs.end() || given->second.shape.size() != declared.size()) continue;
+    Shape bound = declared;
+    bool dynamic = false;
+    for (size_t i = 0; i < bound.size(); ++i) {
+      if (bound[i] >= 0) continue;
+      bound[i] = given->second.shape[i];
+      dynamic = true;
+    }
+    if (dynamic) shapes[input] = bound;
+  }
+  return read_model(path, shapes);
+}
+
+Package default_package(const Model& model, const Target& target, const std::string& nvrtc_path) {
+  const BestHistory defaults(nullptr, {target, false}, EvidencePolicy::prefer);
+  Plan plan = make_plan(model.program, {target, false}, [&](const Task& task) { return defaults.choose(task); });
+  BuilderOptions options;
+  options.nvrtc_path = nvrtc_path;
+  compile(plan, options);
+  return make_package(model.program, plan);
+}
+
+Package load_package(const std::filesystem::path& path, const Target& target, const TensorMap& inputs) {
+  const PackageFile file(path);
+  const PackageFile::Variant& fitting = file.variant_for(target);
+  // Of several profiles on that card, the one that the inputs fit.
+  for (const PackageFile::Variant& variant : file.variants()) {
+    if (key(variant.target) != key(fitting.target)) continue;
+    bool fits = true;
+    for (const auto& [input, shape] : variant.input_shapes) {
+      const auto given = inputs.find(input);
+      fits = fits && given != inputs.end() && given->second.shape == shape;
+    }
+    if (fits) return file.load(variant);
+  }
+  return file.load(fitting);
+}
+
+}  // namespace warpwright
