@@ -1,15 +1,25 @@
 // The one explicit list of kernel families, and questions to all of them.
 #include <fmt/format.h>
 
+#include "search_space/add_mul/add_mul.h"
+#include "search_space/concat/concat.h"
 #include "search_space/depthwise/depthwise.h"
+#include "search_space/dequantize/dequantize.h"
 #include "search_space/dp4a_gemm/dp4a_gemm.h"
 #include "search_space/kernel_family.h"
+#include "search_space/layout_change/layout_change.h"
+#include "search_space/lookup/lookup.h"
+#include "search_space/pool/pool.h"
+#include "search_space/quantize/quantize.h"
+#include "search_space/stem/stem.h"
 #include "src/core/error.h"
 
 namespace warpwright {
 
 const std::vector<const KernelFamily*>& kernel_families() {
-  static const std::vector<const KernelFamily*> families = {&depthwise_family(), &dp4a_gemm_family()};
+  static const std::vector<const KernelFamily*> families = {
+      &depthwise_family(), &stem_family(),    &dp4a_gemm_family(), &quantize_family(), &dequantize_family(),
+      &lookup_family(),    &add_mul_family(), &pool_family(),      &concat_family(),   &layout_change_family()};
   return families;
 }
 

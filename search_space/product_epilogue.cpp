@@ -5,6 +5,8 @@
 
 #include <initializer_list>
 
+#include "search_space/arithmetic.h"
+#include "search_space/source_text.h"
 #include "src/core/error.h"
 
 namespace warpwright {
@@ -127,6 +129,80 @@ std::string requantizer_of_arguments(const Workload& workload) {
   for (const Scalar& scalar : epilogue_scalars(workload)) text += (text.empty() ? "" : ", ") + std::string(scalar.name);
   if (workload.epilogue.table) text += ", table";
   return "  const Requantizer requantize = {" + text + "};\n";
+}
+
+int64_t residual_vector(const Workload& workload, int64_t store_lanes) {
+  if (workload.epilogue.residual == ResidualForm::none) return 1;
+  const TensorForm& r = workload.inputs[1];
+  int64_t lanes = common_power_of_two(store_lanes, r.pixel_stride, r.channel_offset);
+  while (lanes > 1 && r.channel_offset + round_up(r.c, lanes) > r.pixel_stride) lanes /= 2;
+  return lanes < 4 ? 1 : lanes;
+}
+
+std::string output_constants(const Workload& workload, int64_t store_lanes) {
+  const TensorForm& y = workload.output;
+  SourceConstants constants;
+  constants.add("K", y.c)
+      .add("YStride", y.pixel_stride)
+      .add("YOffset", y.channel_offset)
+      .add("StoreLanes", store_lanes);
+  if (workload.epilogue.residual != ResidualForm::none) {
+    const TensorForm& r = workload.inputs[1];
+    constants.add("RStride", r.pixel_stride).add("ROffset", r.channel_offset);
+    constants.add("ResidualLanes", residual_vector(workload, store_lanes));
+    constants.add("ResidualSigned", r.dtype == DType::s8 ? 1 : 0);
+  }
+  return constants.text();
+}
+
+std::string finish_source(const Workload& workload) {
+  std::string text = R"(
+  auto finish = [&](const int (&sums_of)[kStoreLanes], const int (&bias_of)[kStoreLanes],
+                    const float (&multiplier_of)[kStoreLanes], int pixel, int k) {
+    int residual_of[kStoreLanes] = {};
+)";
+  if (workload.epilogue.residual != ResidualForm::none) {
+    text += R"(
+    const unsigned char* const residual_at = residual + (static_cast<long long>(pixel) * kRStride + kROffset + k);
+#pragma unroll
+    for (int i = 0; i < kStoreLanes; i += kResidualLanes) {
+      if (k + i < kK) {
+        int some[kResidualLanes];
+        load_codes<kResidualSigned>(some, residual_at + i);
+#pragma unroll
+        for (int j = 0; j < kResidualLanes; ++j) residual_of[i + j] = some[j];
+      }
+    }
+)";
+  }
+  text += R"(
+    int codes[kStoreLanes];
+#pragma unroll
+    for (int i = 0; i < kStoreLanes; ++i) {
+      codes[i] = requantize(sums_of[i] + bias_of[i], multiplier_of[i], residual_of[i]);
+)";
+  if (foreign_lanes(workload) > 0) text += "      if (k + i >= kK) codes[i] = pad_code;\n";
+  text += R"(    }
+    store_codes(y + (static_cast<long long>(pixel) * kYStride + kYOffset + k), codes);
+  };
+  auto load_bias = [&](int (&to)[kStoreLanes], int position) {
+)";
+  text += has_bias_argument(workload) ? "    load_values(to, bias + position);\n"
+                                      : "#pragma unroll\n    for (int i = 0; i < kStoreLanes; ++i) to[i] = 0;\n";
+  return text + "  };\n";
+}
+
+std::string zero_points_source(const Workload& workload) {
+  std::string text = "  auto load_zero_points = [&](int (&to)[kStoreLanes], int k) {\n";
+  if (workload.weight_zero_point == ZeroPointForm::per_channel) text += "    load_values(to, weight_zero_point + k);\n";
+  if (workload.weight_zero_point == ZeroPointForm::scalar) {
+    text += "#pragma unroll\n    for (int i = 0; i < kStoreLanes; ++i) to[i] = weight_zero_point;\n";
+  }
+  return text + "  };\n";
+}
+
+std::string fill_source(const Workload& workload) {
+  return needs_fill(workload) ? "  const int fill = (x_zero_point & 255) * 0x01010101;\n" : "  const int fill = 0;\n";
 }
 
 int32_t weight_zero_point_of(const Workload& workload, const Values& values, int64_t channel) {

@@ -26,6 +26,22 @@ std::vector<KernelArgument> product_arguments(const Workload& workload);
 std::string requantizer_source(const Workload& workload);
 std::string requantizer_of_arguments(const Workload& workload);
 
+/// Residual codes that a thread may load at once where it stores `store_lanes` output channels at once.
+int64_t residual_vector(const Workload& workload, int64_t store_lanes);
+
+/// Constants of output and residual, and two lambdas for the kernel's body: `load_bias(to, position)` and
+/// `finish(sums, bias_of, multiplier_of, pixel, k)`, which requantizes and stores kStoreLanes channels from k on, with
+/// pad_code where k is past the channels.
+std::string output_constants(const Workload& workload, int64_t store_lanes);
+std::string finish_source(const Workload& workload);
+
+/// A lambda `load_zero_points(to, position)` for the zero points of kStoreLanes channels' weights; `to` stays if there
+/// are none.
+std::string zero_points_source(const Workload& workload);
+
+/// `const int fill`: four times the code that stands for positions outside the image.
+std::string fill_source(const Workload& workload);
+
 /// Channel of the packed position, or -1 for padding.
 using ChannelAt = std::function<int64_t(int64_t)>;
 

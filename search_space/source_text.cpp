@@ -172,9 +172,11 @@ std::string kernel_signature(const std::string& entry, const std::vector<KernelA
 
 int64_t resident_ctas(int64_t registers, int64_t threads, int64_t smem_bytes, const Target& target) {
   constexpr int64_t kReservedSmemBytes = 1024;
-  const int64_t by_registers = target.registers_per_sm / (round_up(registers, 8) * threads);
+  // Four sub-partitions, each with a quarter of the file.
+  const int64_t warps = ceil_div(threads, 32);
+  const int64_t by_registers = target.registers_per_sm / 4 / (round_up(registers, 8) * 32) * 4 / warps;
   const int64_t by_smem = target.smem_per_sm_bytes / (smem_bytes + kReservedSmemBytes);
-  const int64_t by_warps = target.max_warps_per_sm * 32 / threads;
+  const int64_t by_warps = target.max_warps_per_sm / warps;
   return std::max<int64_t>(1, std::min({by_registers, by_smem, by_warps, int64_t{target.max_ctas_per_sm}}));
 }
 

@@ -21,19 +21,13 @@ std::string shape_constants(const Workload& workload, const Plan& plan) {
   const TensorForm& y = workload.output;
   const Window& window = workload.window;
   SourceConstants constants;
-  constants.add("H", x.h).add("W", x.w).add("C", x.c).add("P", y.h).add("Q", y.w).add("K", y.c).add("Images", y.n);
+  constants.add("H", x.h).add("W", x.w).add("C", x.c).add("P", y.h).add("Q", y.w).add("Images", y.n);
   constants.add("KernelH", window.kernel_h).add("KernelW", window.kernel_w);
   constants.add("StrideH", window.stride_h).add("StrideW", window.stride_w);
   constants.add("DilationH", window.dilation_h).add("DilationW", window.dilation_w);
   constants.add("PadTop", window.pad_top).add("PadLeft", window.pad_left);
   constants.add("XStride", x.pixel_stride).add("XOffset", x.channel_offset);
-  constants.add("YStride", y.pixel_stride).add("YOffset", y.channel_offset);
   constants.add("OtherPads", other_pads(workload, plan));
-  if (workload.epilogue.residual != ResidualForm::none) {
-    const TensorForm& r = workload.inputs[1];
-    constants.add("RStride", r.pixel_stride).add("ROffset", r.channel_offset).add("ResidualLanes", plan.residual_lanes);
-    constants.add("ResidualSigned", r.dtype == DType::s8 ? 1 : 0);
-  }
   return constants.text();
 }
 
@@ -47,33 +41,9 @@ std::string plan_constants(const Workload& workload, const Plan& plan) {
   constants.add("InCols", plan.in_cols).add("InRows", plan.in_rows).add("CopyVector", plan.copy_vector);
   constants.add("Multiplier", plan.multiplier).add("Part", plan.part).add("WeightVectors", plan.weight_vectors);
   constants.add("Group", plan.transposed ? plan.group : 1).add("Quads", plan.quads);
-  constants.add("StoreLanes", plan.store_lanes).add("CoveredLanes", plan.covered_lanes);
+  constants.add("CoveredLanes", plan.covered_lanes);
   constants.add("WeightZeroPoint", workload.weight_zero_point != ZeroPointForm::zero ? 1 : 0);
   return constants.text();
-}
-
-std::string finish_source(const Workload& workload) {
-  std::string text =
-      "  auto finish = [&](const int (&totals)[kStoreLanes], const int (&bias_of)[kStoreLanes],\n"
-      "                    const float (&multiplier_of)[kStoreLanes], int pixel, int k) {\n"
-      "    int residual_of[kStoreLanes] = {};\n";
-  if (workload.epilogue.residual != ResidualForm::none) text += kResidualText;
-  text +=
-      "    int codes[kStoreLanes];\n"
-      "#pragma unroll\n"
-      "    for (int i = 0; i < kStoreLanes; ++i) {\n"
-      "      codes[i] = requantize(totals[i] + bias_of[i], multiplier_of[i], residual_of[i]);\n";
-  if (foreign_lanes(workload) > 0) text += "      if (k + i >= kK) codes[i] = pad_code;\n";
-  text += "    }\n    store_codes(y + (static_cast<long long>(pixel) * kYStride + kYOffset + k), codes);\n  };\n";
-  text += "  auto load_bias = [&](int (&to)[kStoreLanes], int k) {\n";
-  text += has_bias_argument(workload) ? "    load_values(to, bias + k);\n"
-                                      : "#pragma unroll\n    for (int i = 0; i < kStoreLanes; ++i) to[i] = 0;\n";
-  text += "  };\n  auto load_zero_points = [&](int (&to)[kStoreLanes], int k) {\n";
-  if (workload.weight_zero_point == ZeroPointForm::per_channel) text += "    load_values(to, weight_zero_point + k);\n";
-  if (workload.weight_zero_point == ZeroPointForm::scalar) {
-    text += "#pragma unroll\n    for (int i = 0; i < kStoreLanes; ++i) to[i] = weight_zero_point;\n";
-  }
-  return text + "  };\n";
 }
 
 }  // namespace
@@ -87,6 +57,7 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   kernel.launch.block = {static_cast<uint32_t>(plan.threads), 1, 1};
   std::string& text = kernel.source;
   text = "// " + workload.summary() + "\n" + shape_constants(workload, plan) + plan_constants(workload, plan);
+  text += output_constants(workload, plan.store_lanes);
   text += dot_source(workload.inputs[0].dtype, workload.weight_dtype);
   text += guarded_load_source();
   text += vector_access_source();
@@ -95,7 +66,7 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   text += kernel_signature(kernel.entry, kernel.arguments, plan.threads,
                            resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target));
   if (plan.shared_tile) text += shared_memory_declaration(plan.smem_bytes, kernel.launch);
-  text += needs_fill(workload) ? "  const int fill = (x_zero_point & 255) * 0x01010101;\n" : "  const int fill = 0;\n";
+  text += fill_source(workload);
   text += requantizer_of_arguments(workload);
   text += kPlacesText;
   if (plan.shared_tile) text += kCopyTileText;
@@ -105,7 +76,7 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   text +=
       fmt::format(fmt::runtime(kRowLoopText), plan.unrolled ? steps : 1, plan.transposed ? "transpose_row(words);" : "",
                   plan.transposed ? "multiply_quads(" : "multiply_row(words, ");
-  text += finish_source(workload);
+  text += finish_source(workload) + zero_points_source(workload);
   text += plan.part == plan.multiplier ? kEpilogueText : kPartEpilogueText;
   if (other_pads(workload, plan) > 0) text += kOtherPadsText;
   text += "}\n";

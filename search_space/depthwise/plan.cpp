@@ -81,19 +81,14 @@ Plan::Plan(const Workload& workload, const Config& config)
   store_lanes = part == multiplier
                     ? common_power_of_two(16, channels * multiplier, y.pixel_stride, y.channel_offset, covered_lanes)
                     : 1;
-  residual_lanes = 1;
-  if (workload.epilogue.residual != ResidualForm::none) {
-    const TensorForm& r = workload.inputs[1];
-    residual_lanes = common_power_of_two(store_lanes, r.pixel_stride, r.channel_offset);
-    while (residual_lanes > 4 && r.channel_offset + round_up(r.c, residual_lanes) > r.pixel_stride) residual_lanes /= 2;
-  }
   const int64_t words = channels / 4, outputs = run_w * run_h;
   const int64_t row_weights = (transposed ? group * quads : window.kernel_w) * part * 4;
   const int64_t zero_point = workload.weight_zero_point == ZeroPointForm::zero
                                  ? 0
                                  : channels * (transposed ? outputs / std::min(group, outputs) : outputs);
-  registers = 44 + outputs * channels * part + zero_point + in_cols * words + std::min<int64_t>(row_weights, 32) +
-              (transposed ? 12 : 0);
+  // Several output rows keep the weights of a filter row for each other.
+  const int64_t kept_weights = std::min<int64_t>(row_weights * (run_h > 1 ? words : 1), run_h > 1 ? 96 : 32);
+  registers = 44 + outputs * channels * part + zero_point + in_cols * words + kept_weights + (transposed ? 12 : 0);
   const int64_t groups_w = run_w / group;
   products = outputs * window.kernel_h * (transposed ? quads : window.kernel_w) * channels * part;
   if (transposed) products += touched_rows(window, run_h) * groups_w * quads * words * 8;  // the transpositions

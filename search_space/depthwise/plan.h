@@ -30,7 +30,7 @@ struct Plan {
   int64_t smem_bytes;
   int64_t weight_vectors;  // groups of 4 words of packed weights for 4 channels
   int64_t covered_lanes;   // output lanes that the outputs' own stores write
-  int64_t store_lanes, residual_lanes;
+  int64_t store_lanes;
   int64_t registers;
   int64_t products;  // dp4a of a thread
 

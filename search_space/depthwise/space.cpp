@@ -12,7 +12,7 @@ namespace warpwright::depthwise {
 namespace {
 
 constexpr int64_t kMostIndex = std::numeric_limits<int32_t>::max();
-constexpr int64_t kMostProducts = 4096;
+constexpr int64_t kMostProducts = 2048;
 
 std::vector<int64_t> powers_of_two(int64_t first, int64_t last) {
   std::vector<int64_t> values;

@@ -229,19 +229,6 @@ const char* const kRowLoopText = R"(
   }}
 )";
 
-const char* const kResidualText = R"(
-    const unsigned char* const residual_at = residual + (static_cast<long long>(pixel) * kRStride + kROffset + k);
-#pragma unroll
-    for (int i = 0; i < kStoreLanes; i += kResidualLanes) {
-      if (k + i < kK) {
-        int some[kResidualLanes];
-        load_codes<kResidualSigned>(some, residual_at + i);
-#pragma unroll
-        for (int j = 0; j < kResidualLanes; ++j) residual_of[i + j] = some[j];
-      }
-    }
-)";
-
 const char* const kEpilogueText = R"(
 #pragma unroll
   for (int lane = 0; lane < kChannels * kPart; lane += kStoreLanes) {

@@ -11,7 +11,6 @@ extern const char* const kSharedSourceText;    // load_row from shared memory
 extern const char* const kMaskedTapsText;      // multiply_row: one dp4a a channel and tap
 extern const char* const kTransposedTapsText;  // multiply_row: quads of pixels
 extern const char* const kRowLoopText;         // a format string for the unroll factor
-extern const char* const kResidualText;        // inside finish
 extern const char* const kEpilogueText;        // whole vectors of output channels
 extern const char* const kPartEpilogueText;    // one output channel of each input channel
 extern const char* const kOtherPadsText;

@@ -39,14 +39,8 @@ std::string shape_constants(const Workload& workload, const Plan& plan) {
   constants.add("PadTop", window.pad_top).add("PadLeft", window.pad_left);
   constants.add("MayLeaveImage", plan.shape.may_leave_image ? 1 : 0);
   constants.add("XStride", x.pixel_stride).add("XOffset", x.channel_offset);
-  constants.add("YStride", y.pixel_stride).add("YOffset", y.channel_offset);
   const bool other_pads = foreign_lanes(workload) > 0 && !plan.shape.tiles_write_pads;
   constants.add("OtherPads", other_pads ? foreign_lanes(workload) : 0);
-  if (workload.epilogue.residual != ResidualForm::none) {
-    const TensorForm& r = workload.inputs[1];
-    constants.add("RStride", r.pixel_stride).add("ROffset", r.channel_offset).add("ResidualLanes", plan.residual_lanes);
-    constants.add("ResidualSigned", r.dtype == DType::s8 ? 1 : 0);
-  }
   return constants.text();
 }
 
@@ -67,7 +61,7 @@ std::string plan_constants(const Plan& plan) {
   constants.add("WeightVectors", plan.tile_n * plan.tile_k / kChunkBytes).add("RowChunks", plan.tile_k / kChunkBytes);
   constants.add("RowBytes", plan.row_bytes).add("XTileBytes", plan.x_tile_bytes);
   constants.add("StageBytes", plan.x_tile_bytes + plan.weight_tile_bytes);
-  constants.add("ReduceStride", plan.reduce_stride).add("StoreLanes", plan.store_lanes);
+  constants.add("ReduceStride", plan.reduce_stride);
   return constants.text();
 }
 
@@ -88,28 +82,6 @@ std::string switches(const Workload& workload, const Plan& plan) {
   return flag("DirectWeights", plan.direct_weights) + flag("WeightZeroPoint", zero_point) +
          (tap_span(workload) > std::numeric_limits<int32_t>::max() ? "typedef long long TapOffset;\n"
                                                                    : "typedef int TapOffset;\n");
-}
-
-std::string fill_word(const Workload& workload) {
-  return needs_fill(workload) ? "  const int fill = (x_zero_point & 255) * 0x01010101;\n" : "  const int fill = 0;\n";
-}
-
-std::string finish_source(const Workload& workload) {
-  std::string text =
-      "  auto finish = [&](const int (&sums)[kStoreLanes], const int (&bias_of)[kStoreLanes],\n"
-      "                    const float (&multiplier_of)[kStoreLanes], int m, int n) {\n"
-      "    int residual_of[kStoreLanes] = {};\n";
-  if (workload.epilogue.residual != ResidualForm::none) text += kResidualText;
-  text +=
-      "    int codes[kStoreLanes];\n"
-      "#pragma unroll\n"
-      "    for (int i = 0; i < kStoreLanes; ++i) {\n"
-      "      codes[i] = requantize(sums[i] + bias_of[i], multiplier_of[i], residual_of[i]);\n";
-  if (foreign_lanes(workload) > 0) text += "      if (n + i >= kColumns) codes[i] = pad_code;\n";
-  return text +
-         "    }\n"
-         "    store_codes(y + (static_cast<long long>(m) * kYStride + kYOffset + group * kColumns + n), codes);\n"
-         "  };\n";
 }
 
 std::string zero_point_source(const Workload& workload) {
@@ -138,6 +110,7 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   kernel.launch.block = {static_cast<uint32_t>(plan.threads), 1, 1};
   std::string& text = kernel.source;
   text = "// " + workload.summary() + "\n" + shape_constants(workload, plan) + plan_constants(plan);
+  text += output_constants(workload, plan.store_lanes);
   text += switches(workload, plan);
   text += dot_source(workload.inputs[0].dtype, workload.weight_dtype);
   text += guarded_load_source();
@@ -146,7 +119,7 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   text += kernel_signature(kernel.entry, kernel.arguments, plan.threads,
                            resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target));
   text += shared_memory_declaration(plan.smem_bytes, kernel.launch);
-  text += tile_order(plan) + fill_word(workload) + requantizer_of_arguments(workload);
+  text += tile_order(plan) + fill_source(workload) + requantizer_of_arguments(workload);
   text += kPlacesText;
   text += plan.shape.taps <= 32 ? kMaskText : kCoordinatesText;
   text += kLoadTileText;
@@ -157,7 +130,6 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   text += plan.stages == 1 ? kSingleStageText : kDoubleStageText;
   text += zero_point_source(workload);
   text += finish_source(workload);
-  text += has_bias_argument(workload) ? kLoadBiasText : kNoBiasText;
   text += plan.staged_epilogue ? kStagedEpilogueText : kDirectEpilogueText;
   if (foreign_lanes(workload) > 0 && !plan.shape.tiles_write_pads) text += kOtherPadsText;
   text += "}\n";

@@ -95,13 +95,6 @@ Plan::Plan(const Workload& workload, const Config& config)
   store_lanes =
       common_power_of_two(most_lanes, tile_n, y.pixel_stride, y.channel_offset, across_groups, shape.stored_columns);
   if (store_lanes < 4) store_lanes = 1;
-  residual_lanes = 1;
-  if (workload.epilogue.residual != ResidualForm::none) {
-    const TensorForm& r = workload.inputs[1];
-    residual_lanes = common_power_of_two(store_lanes, r.pixel_stride, r.channel_offset, across_groups);
-    while (residual_lanes > 1 && r.channel_offset + round_up(r.c, residual_lanes) > r.pixel_stride) residual_lanes /= 2;
-    if (residual_lanes < 4) residual_lanes = 1;
-  }
   registers = estimate_registers(*this);
 }
 

@@ -45,8 +45,8 @@ struct Plan {
   int64_t x_tile_bytes, weight_tile_bytes;  // shared memory of one stage
   int64_t reduce_stride;                    // int32 words from row to row of the staged accumulators
   int64_t smem_bytes;
-  int64_t store_lanes, residual_lanes;  // output channels that a thread stores, and residual codes it loads, at once
-  int64_t registers;                    // estimate, a thread
+  int64_t store_lanes;  // output channels that a thread stores at once
+  int64_t registers;    // estimate, a thread
 
   /// Elements of a packed per-channel argument, and the channel at a position or -1.
   int64_t packed_columns() const { return shape.groups * n_tiles * tile_n; }

@@ -201,31 +201,6 @@ const char* const kDoubleStageText = R"(
   multiply(stage);
 )";
 
-const char* const kResidualText = R"(
-    const unsigned char* const residual_at =
-        residual + (static_cast<long long>(m) * kRStride + kROffset + group * kColumns + n);
-#pragma unroll
-    for (int i = 0; i < kStoreLanes; i += kResidualLanes) {
-      if (n + i < kColumns) {
-        int some[kResidualLanes];
-        load_codes<kResidualSigned>(some, residual_at + i);
-#pragma unroll
-        for (int j = 0; j < kResidualLanes; ++j) residual_of[i + j] = some[j];
-      }
-    }
-)";
-
-const char* const kLoadBiasText = R"(
-  auto load_bias = [&](int (&to)[kStoreLanes], int column) { load_values(to, bias + column); };
-)";
-
-const char* const kNoBiasText = R"(
-  auto load_bias = [&](int (&to)[kStoreLanes], int) {
-#pragma unroll
-    for (int i = 0; i < kStoreLanes; ++i) to[i] = 0;
-  };
-)";
-
 const char* const kStagedEpilogueText = R"(
   __syncthreads();
   int* const staged = reinterpret_cast<int*>(smem);
@@ -263,7 +238,7 @@ const char* const kStagedEpilogueText = R"(
       float multiplier_of[kStoreLanes];
       load_bias(bias_of, packed);
       load_values(multiplier_of, multiplier + packed);
-      finish(total, bias_of, multiplier_of, m, n);
+      finish(total, bias_of, multiplier_of, m, group * kColumns + n);
     }
   }
 )";
@@ -283,7 +258,7 @@ const char* const kDirectEpilogueText = R"(
         int total[kStoreLanes];
 #pragma unroll
         for (int k = 0; k < kStoreLanes; ++k) total[k] = sums[i][j + k];
-        finish(total, bias_of, multiplier_of, m, n);
+        finish(total, bias_of, multiplier_of, m, group * kColumns + n);
       }
     }
   }
@@ -291,11 +266,10 @@ const char* const kDirectEpilogueText = R"(
 
 const char* const kOtherPadsText = R"(
   if (group == 0 && n_tile == 0) {
-    constexpr int kChannels = kGroups * kColumns;
 #pragma unroll 1
     for (int unit = threadIdx.x; unit < kTileM * kOtherPads; unit += kThreads) {
       const int m = m_tile * kTileM + unit / kOtherPads, pad = unit % kOtherPads;
-      const int at = pad < kYOffset ? pad : pad + kChannels;
+      const int at = pad < kYOffset ? pad : pad + kK;
       if (m < kRows) y[static_cast<long long>(m) * kYStride + at] = static_cast<unsigned char>(pad_code);
     }
   }

@@ -14,9 +14,6 @@ extern const char* const kStoreTileText;    // store_tile
 extern const char* const kMultiplyText;     // multiply; a format string for the unroll factor
 extern const char* const kSingleStageText;  // the loop over K
 extern const char* const kDoubleStageText;
-extern const char* const kResidualText;  // inside finish
-extern const char* const kLoadBiasText;
-extern const char* const kNoBiasText;
 extern const char* const kStagedEpilogueText;
 extern const char* const kDirectEpilogueText;
 extern const char* const kOtherPadsText;
