@@ -72,7 +72,7 @@ const TimingRow kTiming[] = {
      {2, 2, 2, 2, 2, 2, 2},
      "clocks between two instructions of one warp: 4 to 5 when dependent, 1 when not; estimate"},
     {"barrier_cycles", {30, 30, 30, 30, 30, 30, 30}, "estimate"},
-    {"local_stall_cycles", {8, 8, 8, 8, 8, 8, 8}, "part of the L1 latency that a spilling warp stands; estimate"},
+    {"local_stall_cycles", {4, 4, 4, 4, 4, 4, 4}, "part of the L1 latency that a spilling warp stands; estimate"},
     {"cta_start_cycles", {300, 300, 300, 300, 300, 300, 300}, "parameters and first instruction fetch; estimate"},
     {"cta_starts_per_clock", {1, 1, 1, 1, 1, 1, 1}, "of the whole card; estimate"},
     {"launch_us", {2.5, 2.2, 2.2, 4.0, 2.2, 2.2, 2.2}, "an empty kernel between two events; estimate"},
