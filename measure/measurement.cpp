@@ -62,6 +62,8 @@ Outcome on_bench(Device& device, const Meter::Plan& plan, Step step) {
     return outcome_of(OutcomeKind::out_of_memory, error.what());
   } catch (const UnloadableKernel& error) {
     return outcome_of(OutcomeKind::launch_error, error.what());
+  } catch (const UsageError& error) {  // of a virtual device: PTX that it does not run
+    return outcome_of(OutcomeKind::launch_error, error.what());
   } catch (const EnvironmentError& error) {
     if (device.evidence() != Evidence::silicon) throw;
     return outcome_of(OutcomeKind::device_lost, error.what());
