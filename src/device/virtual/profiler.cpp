@@ -10,6 +10,7 @@
 #include "src/device/virtual/fault.h"
 #include "src/device/virtual/global_memory.h"
 #include "src/device/virtual/handlers.h"
+#include "src/device/virtual/load_waits.h"
 
 namespace warpwright::virtual_gpu {
 namespace {
@@ -45,44 +46,33 @@ Wavefronts count_wavefronts(std::vector<uint64_t> asked, uint32_t bytes) {
   return out;
 }
 
-// What one warp issued and waited for.
-struct WarpCounts {
-  uint64_t issued = 0;
-  uint64_t load_waits = 0, shared_waits = 0, load_distance = 0, shared_distance = 0;
-  uint64_t last_load = 0, last_shared = 0;  // `issued` at the latest load
-  std::vector<uint8_t> pending;             // by register: 1 a global load, 2 a shared one
-};
-
 class Profiler : public Observer {
  public:
-  Profiler(const Grid& grid, const std::vector<IssueCost>& costs) : grid_(grid), costs_(costs) {
-    for (const ptx::Instruction& in : grid.code->kernel.instructions) reads_.push_back(ptx::registers_read(in));
-  }
+  Profiler(const std::vector<IssueCost>& costs, const WaitTable& waits) : costs_(costs), wait_table_(waits) {}
 
   void before(Warp& warp, const Op& op, uint32_t mask) override {
     const IssueCost& cost = costs_[static_cast<size_t>(op.source)];
     profile_.issued[static_cast<size_t>(cost.pipe)] += cost.slots;
     profile_.issued[static_cast<size_t>(Pipe::special)] += cost.special_slots;
-    WarpCounts& counts = counts_of(warp);
-    count_waits(counts, reads_[static_cast<size_t>(op.source)]);
-    counts.issued += uint64_t{cost.slots} + cost.special_slots;
+    while (waits_.size() <= static_cast<size_t>(warp.index)) waits_.emplace_back(wait_table_);
+    waits_[static_cast<size_t>(warp.index)].before(op.source);
     const ptx::Instruction& in = *op.instruction;
     if (mask == 0) return;
     if (in.opcode == Opcode::bar && warp.index == 0) ++profile_.barriers;
     const bool is_access =
         in.opcode == Opcode::ld || in.opcode == Opcode::st || in.opcode == Opcode::atom || in.opcode == Opcode::red;
-    if (is_access && in.space != Space::param && in.space != Space::constant) count_access(warp, op, mask, counts);
+    if (is_access && in.space != Space::param && in.space != Space::constant) count_access(warp, op, mask);
   }
 
   CtaProfile finish(double weight) {
-    const auto longest = std::max_element(counts_.begin(), counts_.end(),
-                                          [](const WarpCounts& a, const WarpCounts& b) { return a.issued < b.issued; });
-    if (longest != counts_.end()) {
-      profile_.longest_warp_issued = longest->issued;
-      profile_.load_waits = longest->load_waits;
-      profile_.shared_waits = longest->shared_waits;
-      profile_.load_wait_distance = longest->load_distance;
-      profile_.shared_wait_distance = longest->shared_distance;
+    const auto longest = std::max_element(
+        waits_.begin(), waits_.end(), [](const WarpWaits& a, const WarpWaits& b) { return a.issued() < b.issued(); });
+    if (longest != waits_.end()) {
+      profile_.longest_warp_issued = longest->issued();
+      profile_.load_waits = longest->load_waits();
+      profile_.shared_waits = longest->shared_waits();
+      profile_.load_wait_distance = longest->load_wait_distance();
+      profile_.shared_wait_distance = longest->shared_wait_distance();
     }
     profile_.read_sectors.assign(read_.begin(), read_.end());
     profile_.written_sectors.assign(written_.begin(), written_.end());
@@ -107,34 +97,7 @@ class Profiler : public Observer {
     std::array<std::byte, 16> old;
   };
 
-  WarpCounts& counts_of(const Warp& warp) {
-    const auto index = static_cast<size_t>(warp.index);
-    if (counts_.size() <= index) counts_.resize(index + 1);
-    WarpCounts& counts = counts_[index];
-    if (counts.pending.empty()) counts.pending.resize(grid_.code->kernel.registers.size() + 1);
-    return counts;
-  }
-
-  // The first use of a loaded register waits for all loads of its kind.
-  static void count_waits(WarpCounts& counts, const std::vector<int>& reads) {
-    bool load = false, shared = false;
-    for (const int reg : reads) {
-      load = load || counts.pending[static_cast<size_t>(reg)] == 1;
-      shared = shared || counts.pending[static_cast<size_t>(reg)] == 2;
-    }
-    if (load) {
-      ++counts.load_waits;
-      counts.load_distance += counts.issued - counts.last_load;
-      std::replace(counts.pending.begin(), counts.pending.end(), uint8_t{1}, uint8_t{0});
-    }
-    if (shared) {
-      ++counts.shared_waits;
-      counts.shared_distance += counts.issued - counts.last_shared;
-      std::replace(counts.pending.begin(), counts.pending.end(), uint8_t{2}, uint8_t{0});
-    }
-  }
-
-  void count_access(Warp& warp, const Op& op, uint32_t mask, WarpCounts& counts) {
+  void count_access(Warp& warp, const Op& op, uint32_t mask) {
     const ptx::Instruction& in = *op.instruction;
     const auto bytes = static_cast<uint32_t>(in.vector * ptx::size_bytes(in.type));
     std::array<uint64_t, kLanes> at;
@@ -152,20 +115,8 @@ class Profiler : public Observer {
       const Wavefronts wavefronts = count_wavefronts(std::move(shared), bytes);
       profile_.shared_wavefronts += wavefronts.actual;
       profile_.shared_wavefronts_ideal += wavefronts.ideal;
-      mark_pending(in, 2, counts, counts.last_shared);
     }
-    if (!global.empty()) {
-      count_sectors(in.opcode, global, bytes);
-      mark_pending(in, 1, counts, counts.last_load);
-    }
-  }
-
-  static void mark_pending(const ptx::Instruction& in, uint8_t kind, WarpCounts& counts, uint64_t& last) {
-    if (in.destinations.empty()) return;
-    last = counts.issued;
-    for (const ptx::Operand& operand : in.destinations) {
-      if (operand.reg >= 0) counts.pending[static_cast<size_t>(operand.reg)] = kind;
-    }
+    if (!global.empty()) count_sectors(in.opcode, global, bytes);
   }
 
   void keep_old(std::byte* at, uint32_t bytes) {
@@ -193,11 +144,10 @@ class Profiler : public Observer {
     }
   }
 
-  const Grid& grid_;
   const std::vector<IssueCost>& costs_;
-  std::vector<std::vector<int>> reads_;
+  const WaitTable& wait_table_;
   CtaProfile profile_;
-  std::vector<WarpCounts> counts_;
+  std::vector<WarpWaits> waits_;  // by warp
   std::unordered_set<uint64_t> read_, written_;
   std::vector<Change> changes_;
 };
@@ -206,9 +156,10 @@ class Profiler : public Observer {
 
 std::vector<CtaProfile> profile_ctas(const Grid& grid, const std::vector<Sample>& samples,
                                      const std::vector<IssueCost>& costs, uint64_t instruction_limit) {
+  const WaitTable waits(grid.code->kernel, costs);
   std::vector<CtaProfile> out;
   for (const Sample& sample : samples) {
-    Profiler profiler(grid, costs);
+    Profiler profiler(costs, waits);
     CtaRunner runner(grid, nullptr, &profiler);
     try {
       runner.run(sample.cta, instruction_limit);
