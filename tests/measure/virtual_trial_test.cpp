@@ -1,0 +1,106 @@
+// Trials with the real compiler on the virtual device, in real workers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "measure/runner.h"
+#include "measure/worker_requests.h"
+#include "search_space/kernel_family.h"
+#include "src/core/file.h"
+#include "tests/measure/small_workload.h"
+
+namespace warpwright {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr double kLong_s = 120;
+
+/// A hand-written kernel in the place of a family's, over the buffers of small_dense.
+struct Bench {
+  TemporaryFolder folder;
+  WorkerProcess worker{WARPWRIGHT_PLAIN_WORKER, folder.path() / "log"};
+
+  Outcome run(const std::string& body, LaunchShape launch = {{1, 1, 1}, {32, 1, 1}, 0}, double compile_s = kLong_s) {
+    protocol::MeasureRequest request;
+    request.prepared = {small_dense(), 1, folder.path()};
+    request.device = "virtual:rtx4090";
+    request.config = default_config(small_dense(), target_preset("rtx4090"));
+    request.source.entry = "kernel";
+    request.source.source = "extern \"C\" __global__ void kernel(const signed char* x, signed char* y) {" + body + "}";
+    request.source.launch = launch;
+    KernelArgument input, output;
+    output.role = KernelArgument::Role::output;
+    request.source.arguments = {input, output};
+    request.stem = folder.path() / "kernel";
+    request.instruction_limit = 200'000;
+    auto compiled = compile_in_worker(worker, {"", "sm_89", request.source, request.stem}, {compile_s, nullptr});
+    if (const Outcome* outcome = std::get_if<Outcome>(&compiled)) return *outcome;
+    request.kernel = std::get<CompiledKernel>(compiled);
+    return measure_in_worker(worker, request, {kLong_s, nullptr}).outcome;
+  }
+};
+
+TEST(VirtualTrial, EndlessKernelIsStoppedByItsInstructions) {
+  Bench bench;
+  const Outcome outcome = bench.run("volatile signed char* flag = y; while (*flag != 77 || x[0] == 0) *flag = 1;");
+  EXPECT_EQ(outcome.kind, OutcomeKind::run_timeout) << outcome.message;
+}
+
+TEST(VirtualTrial, WildWriteIsAMemoryFaultAndTheNextTrialIsRight) {
+  Bench bench;
+  const Outcome outcome = bench.run("y[threadIdx.x + 100000] = x[threadIdx.x];");
+  EXPECT_EQ(outcome.kind, OutcomeKind::memory_fault) << outcome.message;
+  EXPECT_THAT(outcome.message, HasSubstr("output"));
+  EXPECT_EQ(bench.run("y[threadIdx.x] = x[threadIdx.x];").kind, OutcomeKind::wrong_result);
+}
+
+TEST(VirtualTrial, WriteToAnInputIsAMemoryFault) {
+  Bench bench;
+  EXPECT_EQ(bench.run("const_cast<signed char*>(x)[threadIdx.x] = 1; y[0] = 1;").kind, OutcomeKind::memory_fault);
+}
+
+TEST(VirtualTrial, TooManyThreadsAreALaunchError) {
+  Bench bench;
+  const Outcome outcome = bench.run("y[threadIdx.x] = x[0];", {{1, 1, 1}, {2048, 1, 1}, 0});
+  EXPECT_EQ(outcome.kind, OutcomeKind::launch_error);
+  EXPECT_THAT(outcome.message, HasSubstr("2048 threads"));
+}
+
+TEST(VirtualTrial, HugeUnrollIsACompileTimeout) {
+  Bench bench;
+  const Outcome outcome = bench.run(
+      "int v[96]; \n#pragma unroll\nfor (int i = 0; i < 96; ++i) v[i] = x[i * threadIdx.x];\nint s = 0;\n"
+      "#pragma unroll\nfor (int i = 0; i < 96; ++i)\n#pragma unroll\nfor (int j = 0; j < 96; ++j)\n"
+      "#pragma unroll\nfor (int k = 0; k < 8; ++k) s += v[i] * v[j] ^ (s >> k);\ny[0] = s;",
+      {{1, 1, 1}, {32, 1, 1}, 0}, 0.5);
+  EXPECT_EQ(outcome.kind, OutcomeKind::compile_timeout) << outcome.message;
+  EXPECT_EQ(bench.run("y[threadIdx.x] = x[threadIdx.x];").kind, OutcomeKind::wrong_result);
+}
+
+TEST(VirtualTrial, DefaultOfAFamilyIsVerifiedAndTimed) {
+  RunnerOptions options;
+  options.device = "virtual:rtx4090";
+  options.worker_program = WARPWRIGHT_PLAIN_WORKER;
+  options.jobs = 2;
+  const std::unique_ptr<Runner> runner = open_worker_runner(options);
+  EXPECT_EQ(runner->device_name(), "virtual:rtx4090");
+  const Workload workload = small_dense(17);
+  const Config config = default_config(workload, runner->target());
+  const std::vector<TrialResult> results = runner->run({{workload, config}, {workload, config}}, nullptr);
+  for (const TrialResult& result : results) {
+    ASSERT_TRUE(result.outcome.ok()) << result.outcome.message;
+    EXPECT_GT(result.outcome.median_us(), 0);
+    EXPECT_EQ(result.outcome.samples_us, results[0].outcome.samples_us);
+    EXPECT_EQ(result.cubin_hash, results[0].cubin_hash);
+    EXPECT_EQ(result.evidence, Evidence::virtual_device);
+    EXPECT_THAT(result.environment, HasSubstr("virtual, NVRTC 1"));
+    EXPECT_THAT(result.kernel.ptx, Not(HasSubstr("fma.rn")));
+    EXPECT_FALSE(result.outcome.limited_by.empty());
+  }
+}
+
+}  // namespace
+}  // namespace warpwright
