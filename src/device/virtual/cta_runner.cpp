@@ -175,9 +175,10 @@ uint64_t CtaRunner::observe_warp(Warp& warp, uint64_t budget) {
   return budget - left;
 }
 
-// Warps that have exited count as arrived at a barrier of the whole CTA.
+// Warps that have exited count as arrived at a barrier without a number of threads.
 bool CtaRunner::release_barriers() {
   std::array<uint32_t, 16> arrived{}, expected{};
+  std::array<bool, 16> counts_exited{};
   uint32_t done = 0;
   for (const Warp& warp : cta_.warps) {
     if (!warp.waiting) {
@@ -191,12 +192,13 @@ bool CtaRunner::release_barriers() {
             *warp.waiting_op, -1);
     }
     expected[warp.barrier_id] = wanted;
+    counts_exited[warp.barrier_id] = warp.barrier_warps == 0;
     ++arrived[warp.barrier_id];
   }
   bool released = false;
   for (uint32_t id = 0; id < 16; ++id) {
     const bool whole = expected[id] == cta_.warps.size();
-    if (expected[id] == 0 || arrived[id] + (whole ? done : 0) < expected[id]) continue;
+    if (expected[id] == 0 || arrived[id] + (counts_exited[id] ? done : 0) < expected[id]) continue;
     if (cta_.checks != nullptr) cta_.checks->barrier(cta_, id, whole);
     for (Warp& warp : cta_.warps) {
       if (warp.waiting && warp.barrier_id == id) warp.waiting = warp.stopped = false;
