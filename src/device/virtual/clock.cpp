@@ -173,18 +173,22 @@ class Clock {
     const double l1 = constant("l1_latency_cycles"), l2 = constant("l2_latency_cycles");
     const double behind_l1 = l2 + traffic_.dram_share * (constant("dram_latency_cycles") - l2);
     const double of_loads = waits * l1 + missing * (behind_l1 - l1);
-    const double step = constant("warp_issue_cycles");
-    double alone = step * (double(cta.longest_warp_issued) + spills(cta));
+    const double steps = double(cta.longest_warp_issued) + spills(cta);
+    double alone = constant("warp_issue_cycles") * steps;
     // Between barriers all warps of the CTA must issue before the next wait: none hides it for another.
     double busiest = 0;
     for (const Load& load : loads_of(cta)) busiest = std::max(busiest, load.cycles);
-    const double in_step = std::min(1.0, double(cta.barriers) / std::max(1.0, double(cta.load_waits)));
+    const double in_step = std::min(1.0, double(cta.barriers) / std::max(1.0, waits));
     alone += in_step * std::max(0.0, busiest - alone);
-    const double local = part(cta, Pipe::local) / warps_ + spills(cta);
+    // What is issued between load and wait hides the wait, at the pace of the CTA; no step hides two.
+    const double pace = alone / std::max(1.0, steps);
+    const double behind_loads = std::min(steps, double(cta.load_wait_distance));
+    const double behind_shared = std::min(steps - behind_loads, double(cta.shared_wait_distance));
     const double of_shared = double(cta.shared_waits) * constant("shared_latency_cycles");
-    return constant("cta_start_cycles") + alone + std::max(0.0, of_loads - step * double(cta.load_wait_distance)) +
-           std::max(0.0, of_shared - step * double(cta.shared_wait_distance)) +
-           double(cta.barriers) * constant("barrier_cycles") + local * constant("local_stall_cycles");
+    const double local = part(cta, Pipe::local) / warps_ + spills(cta);
+    return constant("cta_start_cycles") + alone + std::max(0.0, of_loads - pace * behind_loads) +
+           std::max(0.0, of_shared - pace * behind_shared) + double(cta.barriers) * constant("barrier_cycles") +
+           local * constant("local_stall_cycles");
   }
 
   void add_latency_bound() {
