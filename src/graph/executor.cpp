@@ -17,8 +17,8 @@ namespace {
 /// How many of the model's batches `tensor` holds; throws UsageError when it does not fit the port.
 int64_t batches_in(const ProgramPort& port, const Tensor& tensor) {
   if (tensor.dtype != port.dtype) {
-    throw UsageError(fmt::format("input '{}' is {}, the model takes {}", port.name, name(tensor.dtype),
-                                 name(port.dtype)));
+    throw UsageError(
+        fmt::format("input '{}' is {}, the model takes {}", port.name, name(tensor.dtype), name(port.dtype)));
   }
   bool fits = tensor.shape.size() == port.shape.size() && tensor.size() == element_count(tensor.shape);
   int64_t batches = 1;
@@ -31,8 +31,9 @@ int64_t batches_in(const ProgramPort& port, const Tensor& tensor) {
     }
   }
   if (!fits) {
-    throw UsageError(fmt::format("input '{}' has shape {}, the model takes {} or several of these in the first dimension",
-                                 port.name, to_text(tensor.shape), to_text(port.shape)));
+    throw UsageError(
+        fmt::format("input '{}' has shape {}, the model takes {} or several of these in the first dimension", port.name,
+                    to_text(tensor.shape), to_text(port.shape)));
   }
   return batches;
 }
@@ -45,7 +46,8 @@ int64_t checked_batches(const Program& program, const NamedTensors& inputs) {
     if (found == inputs.end()) throw UsageError(fmt::format("input '{}' is missing", port.name));
     const int64_t own = batches_in(port, found->second);
     if (batches && *batches != own) {
-      throw UsageError(fmt::format("input '{}' holds {} batches, input '{}' holds {}", first, *batches, port.name, own));
+      throw UsageError(
+          fmt::format("input '{}' holds {} batches, input '{}' holds {}", first, *batches, port.name, own));
     }
     batches = own;
     first = port.name;

@@ -1,4 +1,5 @@
-// Graph: the network between the ONNX file and the Program. Passes turn its nodes, one kind after the other, into steps.
+// Graph: the network between the ONNX file and the Program. Passes turn its nodes, one kind after the other, into
+// steps.
 #pragma once
 
 #include <limits>
@@ -67,13 +68,13 @@ struct Node {
   std::vector<TensorId> inputs;         // kNoTensor: absent
   TensorId output = kNoTensor;
 
-  Quantization quantization;        // quantize, dequantize
-  Window window;                    // conv, pools
-  int64_t groups = 1;               // conv
-  bool count_include_pad = false;   // average_pool
-  bool transposed_weights = false;  // gemm: the constant matrix is [N, K]
-  float alpha = 1.0f;               // gemm, hard_sigmoid, leaky_relu
-  float beta = 1.0f;                // gemm, hard_sigmoid
+  Quantization quantization;                           // quantize, dequantize
+  Window window;                                       // conv, pools
+  int64_t groups = 1;                                  // conv
+  bool count_include_pad = false;                      // average_pool
+  bool transposed_weights = false;                     // gemm: the constant matrix is [N, K]
+  float alpha = 1.0f;                                  // gemm, hard_sigmoid, leaky_relu
+  float beta = 1.0f;                                   // gemm, hard_sigmoid
   float lo = -std::numeric_limits<float>::infinity();  // clip
   float hi = std::numeric_limits<float>::infinity();   // clip
   int64_t axis = 0;                                    // concat, not negative
@@ -128,7 +129,8 @@ class GraphIndex {
   std::vector<bool> outputs_;
 };
 
-/// Readers of each `from` read its replacement instead; replacement[id] = id where nothing changes. Chains are followed.
+/// Readers of each `from` read its replacement instead; replacement[id] = id where nothing changes. Chains are
+/// followed.
 void replace_tensors(Graph& graph, std::vector<TensorId> replacement);
 /// Drops nodes that no graph output depends on.
 void remove_dead_nodes(Graph& graph);

@@ -54,19 +54,22 @@ std::string details(const Node& node) {
         return fmt::format(" {} scales along axis {}", node.quantization.scale.size(), node.quantization.axis);
       }
       return fmt::format(" scale {} zero point {}", node.quantization.scale[0], node.quantization.zero_point[0]);
-    case NodeKind::clip: return fmt::format(" [{}, {}]", node.lo, node.hi);
-    case NodeKind::concat: return fmt::format(" axis {}", node.axis);
+    case NodeKind::clip:
+      return fmt::format(" [{}, {}]", node.lo, node.hi);
+    case NodeKind::concat:
+      return fmt::format(" axis {}", node.axis);
     case NodeKind::step:
       if (node.workload.is_matrix_product()) {
         const Epilogue& epilogue = node.workload.epilogue;
         return fmt::format("{}{}{}", epilogue.bias ? " +bias" : "",
-                           epilogue.residual == ResidualForm::none       ? ""
+                           epilogue.residual == ResidualForm::none      ? ""
                            : epilogue.residual == ResidualForm::rounded ? " +residual"
                                                                         : " +unrounded residual",
                            epilogue.table ? " +table" : "");
       }
       return {};
-    default: return {};
+    default:
+      return {};
   }
 }
 

@@ -1,4 +1,5 @@
-// Lowering: an imported Graph through the passes to a Program. The list of passes stands in lowering.cpp, one file a pass.
+// Lowering: an imported Graph through the passes to a Program. The list of passes stands in lowering.cpp, one file a
+// pass.
 #pragma once
 
 #include <map>

@@ -57,21 +57,27 @@ std::string why(const Graph& graph, const GraphIndex& index, const Node& node) {
   const bool codes = is_code(graph.tensor(node.output).dtype);
   switch (node.kind) {
     case NodeKind::conv:
-    case NodeKind::gemm: return why_product(graph, index, node);
-    case NodeKind::product: return "no QuantizeLinear follows it: float32 results of products are not supported";
-    case NodeKind::quantize: return why_quantize(graph, index, node);
+    case NodeKind::gemm:
+      return why_product(graph, index, node);
+    case NodeKind::product:
+      return "no QuantizeLinear follows it: float32 results of products are not supported";
+    case NodeKind::quantize:
+      return why_quantize(graph, index, node);
     case NodeKind::dequantize:
       return node.quantization.per_tensor() && is_code(node.quantization.dtype)
                  ? "its result stays in float32"
                  : "codes with more than one scale, and int32 codes, are supported for weights and biases only";
     case NodeKind::add:
-    case NodeKind::mul: return why_binary(graph, index, node);
+    case NodeKind::mul:
+      return why_binary(graph, index, node);
     case NodeKind::concat:
       if (codes) return "joins that are not along channels, or of more than 64 parts, are not supported";
       return "its parts stay in float32";
     case NodeKind::max_pool:
-    case NodeKind::reshape: return codes ? "it works on a constant" : "it stays in float32";
-    default: return "it stays in float32: it must lie between 8-bit tensors";
+    case NodeKind::reshape:
+      return codes ? "it works on a constant" : "it stays in float32";
+    default:
+      return "it stays in float32: it must lie between 8-bit tensors";
   }
 }
 

@@ -25,11 +25,15 @@ constexpr int64_t kMostElements = int64_t{1} << 31;
 size_t element_bytes(int type) {
   switch (type) {
     case kFloat32:
-    case kInt32: return 4;
+    case kInt32:
+      return 4;
     case kUint8:
-    case kInt8: return 1;
-    case kInt64: return 8;
-    default: return 0;
+    case kInt8:
+      return 1;
+    case kInt64:
+      return 8;
+    default:
+      return 0;
   }
 }
 
@@ -120,11 +124,16 @@ std::string typed_bytes(const Field& field, const std::string& name) {
 
 std::string field_bytes(const onnx::TensorProto& proto, const std::string& name) {
   switch (proto.data_type()) {
-    case kFloat32: return typed_bytes<float>(proto.float_data(), name);
-    case kUint8: return typed_bytes<uint8_t>(proto.int32_data(), name);
-    case kInt8: return typed_bytes<int8_t>(proto.int32_data(), name);
-    case kInt32: return typed_bytes<int32_t>(proto.int32_data(), name);
-    default: return typed_bytes<int64_t>(proto.int64_data(), name);
+    case kFloat32:
+      return typed_bytes<float>(proto.float_data(), name);
+    case kUint8:
+      return typed_bytes<uint8_t>(proto.int32_data(), name);
+    case kInt8:
+      return typed_bytes<int8_t>(proto.int32_data(), name);
+    case kInt32:
+      return typed_bytes<int32_t>(proto.int32_data(), name);
+    default:
+      return typed_bytes<int64_t>(proto.int64_data(), name);
   }
 }
 
@@ -155,10 +164,18 @@ OnnxConstant read_constant(const onnx::TensorProto& proto, const std::string& na
 Tensor to_tensor(const OnnxConstant& constant) {
   Tensor tensor;
   switch (constant.type) {
-    case kFloat32: tensor.dtype = DType::f32; break;
-    case kUint8: tensor.dtype = DType::u8; break;
-    case kInt8: tensor.dtype = DType::s8; break;
-    case kInt32: tensor.dtype = DType::s32; break;
+    case kFloat32:
+      tensor.dtype = DType::f32;
+      break;
+    case kUint8:
+      tensor.dtype = DType::u8;
+      break;
+    case kInt8:
+      tensor.dtype = DType::s8;
+      break;
+    case kInt32:
+      tensor.dtype = DType::s32;
+      break;
     default:
       throw UsageError(fmt::format("constant \"{}\" is {}, which is not supported here", constant.name,
                                    element_type_name(constant.type)));
@@ -171,8 +188,8 @@ Tensor to_tensor(const OnnxConstant& constant) {
 
 Shape to_integers(const OnnxConstant& constant) {
   if (constant.type != kInt64) {
-    throw UsageError(fmt::format("constant \"{}\" is {}, where int64 is needed", constant.name,
-                                 element_type_name(constant.type)));
+    throw UsageError(
+        fmt::format("constant \"{}\" is {}, where int64 is needed", constant.name, element_type_name(constant.type)));
   }
   Shape values(static_cast<size_t>(constant.size()));
   if (!values.empty()) std::memcpy(values.data(), constant.bytes.data(), constant.bytes.size());

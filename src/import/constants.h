@@ -16,7 +16,7 @@ struct OnnxConstant {
   std::string name;
   int type = 0;
   Shape shape;
-  std::string bytes;  // little endian, row-major; empty for types that are not read here
+  std::string bytes;      // little endian, row-major; empty for types that are not read here
   bool readable = false;  // whether `bytes` holds the data
 
   int64_t size() const;

@@ -17,8 +17,9 @@ namespace {
 std::string declared_text(const onnx::TensorShapeProto& shape) {
   std::vector<std::string> dims;
   for (const auto& dim : shape.dim()) {
-    dims.push_back(dim.has_dim_value() ? std::to_string(dim.dim_value())
-                                       : dim.dim_param().empty() ? "?" : dim.dim_param());
+    dims.push_back(dim.has_dim_value()       ? std::to_string(dim.dim_value())
+                   : dim.dim_param().empty() ? "?"
+                                             : dim.dim_param());
   }
   return fmt::format("[{}]", fmt::join(dims, ","));
 }
@@ -76,12 +77,17 @@ class Importer {
     const auto& type = input.type().tensor_type();
     DType dtype = DType::f32;
     switch (type.elem_type()) {
-      case kFloat32: break;
-      case kUint8: dtype = DType::u8; break;
-      case kInt8: dtype = DType::s8; break;
+      case kFloat32:
+        break;
+      case kUint8:
+        dtype = DType::u8;
+        break;
+      case kInt8:
+        dtype = DType::s8;
+        break;
       default:
-        throw UsageError(fmt::format("graph input \"{}\": {} tensors are not supported", name,
-                                     element_type_name(type.elem_type())));
+        throw UsageError(
+            fmt::format("graph input \"{}\": {} tensors are not supported", name, element_type_name(type.elem_type())));
     }
     const TensorId id = graph_.add_tensor(name, dtype, bound_shape(name, type));
     try {
@@ -125,8 +131,8 @@ class Importer {
   void bind_symbol(const std::string& symbol, int64_t value, const std::string& input) {
     const auto [at, fresh] = symbols_.emplace(symbol, value);
     if (!fresh && at->second != value) {
-      throw UsageError(fmt::format("--shape {}: dimension {} is {} here and {} in another input", input, symbol, value,
-                                   at->second));
+      throw UsageError(
+          fmt::format("--shape {}: dimension {} is {} here and {} in another input", input, symbol, value, at->second));
     }
   }
 

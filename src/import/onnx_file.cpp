@@ -18,7 +18,7 @@ namespace warpwright {
 
 namespace {
 
-constexpr int64_t kOldestOpset = 7;   // from here on Add and Mul broadcast as NumPy does
+constexpr int64_t kOldestOpset = 7;  // from here on Add and Mul broadcast as NumPy does
 constexpr int64_t kNewestOpset = 25;
 constexpr int64_t kMostFileBytes = int64_t{1} << 31;  // protobuf's own limit
 
@@ -41,9 +41,11 @@ bool is_utf8(const std::string& text) {
   size_t i = 0;
   while (i < text.size()) {
     const unsigned char lead = bytes[i];
-    const size_t more = lead < 0x80 ? 0 : lead >= 0xC2 && lead <= 0xDF ? 1 : lead >= 0xE0 && lead <= 0xEF ? 2
-                        : lead >= 0xF0 && lead <= 0xF4                 ? 3
-                                                                       : 4;
+    const size_t more = lead < 0x80                    ? 0
+                        : lead >= 0xC2 && lead <= 0xDF ? 1
+                        : lead >= 0xE0 && lead <= 0xEF ? 2
+                        : lead >= 0xF0 && lead <= 0xF4 ? 3
+                                                       : 4;
     if (more == 4 || i + more >= text.size()) return false;
     uint32_t code = more == 0 ? lead : lead & (0x3Fu >> more);
     for (size_t k = 1; k <= more; ++k) {
@@ -100,8 +102,8 @@ Writers find_writers(const onnx::GraphProto& graph) {
       if (fresh) continue;
       const std::string other =
           at->second < 0 ? "a graph input or initializer" : "node '" + display_name(graph.node(at->second)) + "'";
-      throw UsageError(fmt::format("tensor \"{}\" is written by {} and by node '{}'", output, other,
-                                   display_name(graph.node(i))));
+      throw UsageError(
+          fmt::format("tensor \"{}\" is written by {} and by node '{}'", output, other, display_name(graph.node(i))));
     }
   }
   return writers;
@@ -157,8 +159,8 @@ int64_t default_opset(const onnx::ModelProto& model) {
   for (const auto& opset : model.opset_import()) {
     if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
     if (version != 0 && version != opset.version()) {
-      throw UsageError(fmt::format("the model imports two opsets of the default domain, {} and {}", version,
-                                   opset.version()));
+      throw UsageError(
+          fmt::format("the model imports two opsets of the default domain, {} and {}", version, opset.version()));
     }
     version = opset.version();
     if (version < kOldestOpset || version > kNewestOpset) {
@@ -215,9 +217,9 @@ std::string display_name(const onnx::NodeProto& node) {
 
 std::string element_type_name(int type) {
   constexpr std::array<const char*, 24> kNames{
-      "undefined", "float32",  "uint8",     "int8",       "uint16",   "int16",        "int32",      "int64",
-      "string",    "bool",     "float16",   "float64",    "uint32",   "uint64",       "complex64",  "complex128",
-      "bfloat16",  "float8e4", "float8e4u", "float8e5",   "float8e5u", "uint4",       "int4",       "float4"};
+      "undefined", "float32",  "uint8",     "int8",     "uint16",    "int16",  "int32",     "int64",
+      "string",    "bool",     "float16",   "float64",  "uint32",    "uint64", "complex64", "complex128",
+      "bfloat16",  "float8e4", "float8e4u", "float8e5", "float8e5u", "uint4",  "int4",      "float4"};
   if (type >= 0 && type < static_cast<int>(kNames.size())) return kNames[static_cast<size_t>(type)];
   return fmt::format("element type {}", type);
 }

@@ -16,16 +16,17 @@ constexpr int64_t kMostElements = int64_t{1} << 31;
 
 std::vector<float> read_scales(const OnnxConstant& scale) {
   if (scale.type != kFloat32) {
-    throw UsageError(fmt::format("scale \"{}\" is {}, where float32 is needed", scale.name,
-                                 element_type_name(scale.type)));
+    throw UsageError(
+        fmt::format("scale \"{}\" is {}, where float32 is needed", scale.name, element_type_name(scale.type)));
   }
-  if (scale.shape.size() > 1) throw UsageError(fmt::format("scale \"{}\" is blocked, which is not supported", scale.name));
+  if (scale.shape.size() > 1)
+    throw UsageError(fmt::format("scale \"{}\" is blocked, which is not supported", scale.name));
   std::vector<float> values(static_cast<size_t>(scale.size()));
   if (!values.empty()) std::memcpy(values.data(), scale.bytes.data(), scale.bytes.size());
   for (size_t i = 0; i < values.size(); ++i) {
     if (!(values[i] > 0) || !std::isfinite(values[i])) {
-      throw UsageError(fmt::format("scale \"{}\", element {}, is {}: a scale must be positive and finite", scale.name, i,
-                                   values[i]));
+      throw UsageError(fmt::format("scale \"{}\", element {}, is {}: a scale must be positive and finite", scale.name,
+                                   i, values[i]));
     }
   }
   return values;
@@ -33,12 +34,16 @@ std::vector<float> read_scales(const OnnxConstant& scale) {
 
 DType code_type(const OnnxConstant& zero_point) {
   switch (zero_point.type) {
-    case kUint8: return DType::u8;
-    case kInt8: return DType::s8;
-    case kInt32: return DType::s32;
+    case kUint8:
+      return DType::u8;
+    case kInt8:
+      return DType::s8;
+    case kInt32:
+      return DType::s32;
     default:
-      throw UsageError(fmt::format("zero point \"{}\" is {}: only int8, uint8 and, for biases, int32 codes are supported",
-                                   zero_point.name, element_type_name(zero_point.type)));
+      throw UsageError(
+          fmt::format("zero point \"{}\" is {}: only int8, uint8 and, for biases, int32 codes are supported",
+                      zero_point.name, element_type_name(zero_point.type)));
   }
 }
 
@@ -112,7 +117,8 @@ float OperatorContext::constant_real(int index) const {
 }
 
 void OperatorContext::require_inputs(int least, int most) const {
-  if (node_.input_size() > most) throw UsageError(fmt::format("{} inputs, at most {} expected", node_.input_size(), most));
+  if (node_.input_size() > most)
+    throw UsageError(fmt::format("{} inputs, at most {} expected", node_.input_size(), most));
   for (int i = 0; i < least; ++i) {
     if (!has_input(i)) throw UsageError(fmt::format("input {} is missing", i));
   }

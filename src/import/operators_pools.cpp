@@ -96,8 +96,8 @@ WindowShape to_window(const std::vector<Axis>& axes) {
   const Axis h = axes.size() == 2 ? axes[0] : Axis{};
   const Axis& w = axes.back();
   WindowShape result;
-  result.window = {h.kernel,   w.kernel, h.stride, w.stride, h.dilation, w.dilation,
-                   h.before, w.before, h.after,  w.after};
+  result.window = {h.kernel,   w.kernel, h.stride, w.stride, h.dilation,
+                   w.dilation, h.before, w.before, h.after,  w.after};
   for (const Axis& axis : axes) result.output.push_back(axis.out);
   return result;
 }
@@ -105,8 +105,8 @@ WindowShape to_window(const std::vector<Axis>& axes) {
 UnplacedNode pool(OperatorContext& context, NodeKind kind, TensorId x_id) {
   const GraphTensor& x = context.graph.tensor(x_id);
   if (x.shape.size() != 3 && x.shape.size() != 4) {
-    throw UsageError(fmt::format("input \"{}\" has {} dimensions; 1-D and 2-D pools are supported", x.name,
-                                 x.shape.size()));
+    throw UsageError(
+        fmt::format("input \"{}\" has {} dimensions; 1-D and 2-D pools are supported", x.name, x.shape.size()));
   }
   const std::vector<Axis> axes = read_axes(context.attributes, x.shape, {}, true);
   UnplacedNode result;

@@ -13,8 +13,8 @@ UnplacedNode convolution(OperatorContext& context, TensorId x_id, TensorId w_id,
   const GraphTensor& w = context.graph.tensor(w_id);
   context.require_constant(w_id, "the weight");
   if (x.shape.size() != 3 && x.shape.size() != 4) {
-    throw UsageError(fmt::format("input \"{}\" has {} dimensions; 1-D and 2-D convolutions are supported", x.name,
-                                 x.shape.size()));
+    throw UsageError(
+        fmt::format("input \"{}\" has {} dimensions; 1-D and 2-D convolutions are supported", x.name, x.shape.size()));
   }
   if (w.shape.size() != x.shape.size()) {
     throw UsageError(fmt::format("weight \"{}\" has {} dimensions, input \"{}\" has {}", w.name, w.shape.size(), x.name,
@@ -24,8 +24,8 @@ UnplacedNode convolution(OperatorContext& context, TensorId x_id, TensorId w_id,
   const WindowShape window = read_window(context.attributes, x.shape, kernel, false);
   const int64_t groups = context.attributes.integer("group", 1);
   if (groups < 1 || groups > x.shape[1] || x.shape[1] % groups != 0 || w.shape[0] % groups != 0) {
-    throw UsageError(fmt::format("{} groups do not divide {} input and {} output channels", groups, x.shape[1],
-                                 w.shape[0]));
+    throw UsageError(
+        fmt::format("{} groups do not divide {} input and {} output channels", groups, x.shape[1], w.shape[0]));
   }
   if (w.shape[1] != x.shape[1] / groups) {
     throw UsageError(fmt::format("input \"{}\" has {} channels in {} groups, weight \"{}\" expects {} a group", x.name,
@@ -88,7 +88,8 @@ void import_gemm(OperatorContext& context) {
     const Shape& shape = bias.shape;
     const bool row = !shape.empty() && shape.back() == columns && (shape.size() == 1 || shape == Shape{1, columns});
     if (!row) {
-      throw UsageError(fmt::format("C \"{}\" of shape {} is no row of {} elements", bias.name, to_text(shape), columns));
+      throw UsageError(
+          fmt::format("C \"{}\" of shape {} is no row of {} elements", bias.name, to_text(shape), columns));
     }
   }
   context.finish(std::move(node), {x_id, w_id, bias_id}, DType::f32, {x.shape[0], columns});
@@ -99,8 +100,9 @@ void finish_matmul(OperatorContext& context, TensorId x_id, TensorId w_id, const
   const GraphTensor w = context.graph.tensor(w_id);
   context.require_constant(w_id, "the second operand");
   if (x.shape.size() < 2 || w.shape.size() != 2) {
-    throw UsageError(fmt::format("operands of shape {} and {}: the first must have two dimensions or more, the second two",
-                                 to_text(x.shape), to_text(w.shape)));
+    throw UsageError(
+        fmt::format("operands of shape {} and {}: the first must have two dimensions or more, the second two",
+                    to_text(x.shape), to_text(w.shape)));
   }
   const int64_t depth = w.shape[0], columns = w.shape[1];
   if (x.shape.back() != depth) {

@@ -65,7 +65,8 @@ TensorId dequantized_bias(OperatorContext& context, int index, TensorId x, Tenso
 void finish_quantized(OperatorContext& context, UnplacedNode made, std::vector<TensorId> inputs,
                       const Quantization& output) {
   Shape shape = made.shape;
-  const TensorId real = context.add_inner(std::move(made.node), std::move(inputs), DType::f32, std::move(made.shape), "y");
+  const TensorId real =
+      context.add_inner(std::move(made.node), std::move(inputs), DType::f32, std::move(made.shape), "y");
   context.finish(quantize_node(output), {real}, output.dtype, std::move(shape));
 }
 
@@ -127,8 +128,8 @@ void import_qgemm(OperatorContext& context) {
   const int64_t depth = w.shape[made.node.transposed_weights ? 1 : 0];
   const int64_t columns = w.shape[made.node.transposed_weights ? 0 : 1];
   if (depth != x.shape[1]) {
-    throw UsageError(fmt::format("\"{}\" has {} columns, the second operand expects {}", context.input_name(0),
-                                 x.shape[1], depth));
+    throw UsageError(
+        fmt::format("\"{}\" has {} columns, the second operand expects {}", context.input_name(0), x.shape[1], depth));
   }
   made.shape = {x.shape[0], columns};
   if (!context.has_input(7)) throw UsageError("QGemm without y_scale (float32 output) is not supported");

@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include "src/core/error.h"
-#include "src/import/operator_list.h"
 #include "src/import/onnx_file.h"
+#include "src/import/operator_list.h"
 
 namespace warpwright {
 
@@ -55,11 +55,12 @@ void import_dequantize_linear(OperatorContext& context) {
   read_common(context);
   const int64_t output_dtype = context.attributes.integer("output_dtype", 0);
   if (output_dtype != 0 && output_dtype != kFloat32) {
-    throw UsageError(fmt::format("output_dtype {} is not supported", element_type_name(static_cast<int>(output_dtype))));
+    throw UsageError(
+        fmt::format("output_dtype {} is not supported", element_type_name(static_cast<int>(output_dtype))));
   }
   if (const OnnxConstant* codes = context.constant_input(0); codes && !codes->readable) {
-    throw UsageError(fmt::format("\"{}\" has {} codes, which are not supported", codes->name,
-                                 element_type_name(codes->type)));
+    throw UsageError(
+        fmt::format("\"{}\" has {} codes, which are not supported", codes->name, element_type_name(codes->type)));
   }
   const GraphTensor& x = context.input_tensor(0);
   if (x.dtype == DType::f32) throw UsageError(fmt::format("\"{}\" is float32, where codes are needed", x.name));

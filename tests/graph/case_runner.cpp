@@ -17,10 +17,14 @@ namespace {
 
 double element(const Tensor& tensor, size_t i) {
   switch (tensor.dtype) {
-    case DType::f32: return tensor.as<float>()[i];
-    case DType::u8: return tensor.as<uint8_t>()[i];
-    case DType::s8: return tensor.as<int8_t>()[i];
-    default: return tensor.as<int32_t>()[i];
+    case DType::f32:
+      return tensor.as<float>()[i];
+    case DType::u8:
+      return tensor.as<uint8_t>()[i];
+    case DType::s8:
+      return tensor.as<int8_t>()[i];
+    default:
+      return tensor.as<int32_t>()[i];
   }
 }
 

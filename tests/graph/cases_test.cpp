@@ -11,12 +11,34 @@ namespace warpwright {
 namespace {
 
 /// Cases that a later version should run; this one refuses them by name.
-const std::set<std::string> kBeyondThisVersion{
-    "batchnormalization", "block_attention", "block_dense_head", "convinteger", "dynamicquantizelinear", "edge_cast",
-    "form_int32_operand", "form_scale_cast", "gemm_trans_a", "layernormalization", "matmul_dynamic",
-    "matmul_dynamic_batched", "matmul_float_result", "matmulinteger", "matmulinteger_defaults", "pad_codes",
-    "pad_constant", "qlinearmatmul_batched", "qlinearsoftmax", "reducemean", "resize_nearest", "slice", "softmax",
-    "softmax_opset11", "squeeze", "transpose", "transpose_codes", "transpose_requantized"};
+const std::set<std::string> kBeyondThisVersion{"batchnormalization",
+                                               "block_attention",
+                                               "block_dense_head",
+                                               "convinteger",
+                                               "dynamicquantizelinear",
+                                               "edge_cast",
+                                               "form_int32_operand",
+                                               "form_scale_cast",
+                                               "gemm_trans_a",
+                                               "layernormalization",
+                                               "matmul_dynamic",
+                                               "matmul_dynamic_batched",
+                                               "matmul_float_result",
+                                               "matmulinteger",
+                                               "matmulinteger_defaults",
+                                               "pad_codes",
+                                               "pad_constant",
+                                               "qlinearmatmul_batched",
+                                               "qlinearsoftmax",
+                                               "reducemean",
+                                               "resize_nearest",
+                                               "slice",
+                                               "softmax",
+                                               "softmax_opset11",
+                                               "squeeze",
+                                               "transpose",
+                                               "transpose_codes",
+                                               "transpose_requantized"};
 
 TEST(Cases, AllHoldOrAreRefusedByName) {
   const auto folder = test_data_folder() / "cases";

@@ -12,9 +12,7 @@
 namespace warpwright {
 namespace {
 
-Graph digits() {
-  return import_onnx(test_data_folder() / "models/digits_qat/model.onnx", {{"image", {1, 1, 8, 8}}});
-}
+Graph digits() { return import_onnx(test_data_folder() / "models/digits_qat/model.onnx", {{"image", {1, 1, 8, 8}}}); }
 Graph mixed_shapes() {
   return import_onnx(test_data_folder() / "models/mixed_shapes/model.onnx", {{"input", {1, 3, 96, 160}}});
 }
@@ -89,8 +87,8 @@ INSTANTIATE_TEST_SUITE_P(Models, Keys, testing::Values(digits, mixed_shapes, dow
 
 TEST(KeysOfForms, AnotherFormIsAnotherKey) {
   const auto keys = keys_of(digits());
-  const auto wider = keys_of(
-      import_onnx(test_data_folder() / "models/digits_qat/model.onnx", {{"image", {2, 1, 8, 8}}}));
+  const auto wider =
+      keys_of(import_onnx(test_data_folder() / "models/digits_qat/model.onnx", {{"image", {2, 1, 8, 8}}}));
   for (const auto& [key, weight] : wider) {
     EXPECT_FALSE(std::any_of(keys.begin(), keys.end(), [&](const auto& other) { return other.first == key; }));
   }

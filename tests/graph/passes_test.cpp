@@ -84,8 +84,7 @@ TEST(Passes, ChainsBecomeOneTable) {
   GraphBuilder builder;
   const TensorId x = real_input(builder);
   const TensorId gate = builder.quantize(builder.unary(NodeKind::sigmoid, x, "sigmoid"), "gate", DType::u8, 0.01f, 0);
-  const TensorId product =
-      builder.binary(NodeKind::mul, x, builder.dequantize(gate, "gate_real", 0.01f, 0), "product");
+  const TensorId product = builder.binary(NodeKind::mul, x, builder.dequantize(gate, "gate_real", 0.01f, 0), "product");
   builder.output(builder.quantize(product, "y", DType::s8, 0.125f, -9));
   run_passes(builder.graph());
   ASSERT_EQ(count_steps(builder.graph(), OpKind::lookup), 1u);

@@ -1,5 +1,5 @@
-// Pass: codes are NHWC with padded channels inside the network and NCHW at its ends; float32 is NCHW. Layout steps stand
-// where a tensor changes between the two; a reshape that moves no byte goes.
+// Pass: codes are NHWC with padded channels inside the network and NCHW at its ends; float32 is NCHW. Layout steps
+// stand where a tensor changes between the two; a reshape that moves no byte goes.
 #include <algorithm>
 #include <numeric>
 
@@ -15,12 +15,21 @@ std::optional<int32_t> zero_point_read(const Node& node, size_t slot) {
   const char* name = nullptr;
   switch (node.workload.kind) {
     case OpKind::conv2d:
-    case OpKind::dense: name = slot == 0 ? "x_zero_point" : "residual_zero_point"; break;
+    case OpKind::dense:
+      name = slot == 0 ? "x_zero_point" : "residual_zero_point";
+      break;
     case OpKind::add:
-    case OpKind::mul: name = slot == 0 ? "a_zero_point" : "b_zero_point"; break;
-    case OpKind::average_pool: name = "x_zero_point"; break;
-    case OpKind::dequantize: name = "zero_point"; break;
-    default: return std::nullopt;
+    case OpKind::mul:
+      name = slot == 0 ? "a_zero_point" : "b_zero_point";
+      break;
+    case OpKind::average_pool:
+      name = "x_zero_point";
+      break;
+    case OpKind::dequantize:
+      name = "zero_point";
+      break;
+    default:
+      return std::nullopt;
   }
   auto found = node.values.find(name);
   if (found == node.values.end()) return std::nullopt;

@@ -12,9 +12,12 @@ namespace {
 
 int32_t element(const Tensor& codes, size_t i) {
   switch (codes.dtype) {
-    case DType::u8: return codes.as<uint8_t>()[i];
-    case DType::s8: return codes.as<int8_t>()[i];
-    default: return codes.as<int32_t>()[i];
+    case DType::u8:
+      return codes.as<uint8_t>()[i];
+    case DType::s8:
+      return codes.as<int8_t>()[i];
+    default:
+      return codes.as<int32_t>()[i];
   }
 }
 

@@ -24,9 +24,12 @@ BoundNames bound_names(const Node& node) {
       return {"sum_lo", "sum_hi", "y_zero_point"};
     case OpKind::add:
     case OpKind::mul:
-    case OpKind::average_pool: return {"lo", "hi", "y_zero_point"};
-    case OpKind::quantize: return {"lo", "hi", "zero_point"};
-    default: return {};
+    case OpKind::average_pool:
+      return {"lo", "hi", "y_zero_point"};
+    case OpKind::quantize:
+      return {"lo", "hi", "zero_point"};
+    default:
+      return {};
   }
 }
 

@@ -32,9 +32,9 @@ void form_quantize(const Graph& graph, const GraphIndex& index, Node& node) {
 
 void form_dequantize(const Graph& graph, const GraphIndex& index, Node& node) {
   if (!index.is_output(node.output) || !dequantized_codes(graph, index, node.output)) return;
-  become_step(node, OpKind::dequantize, node.inputs,
-              {{"scale", scalar_f32(node.quantization.scale[0])},
-               {"zero_point", scalar_s32(node.quantization.zero_point[0])}});
+  become_step(
+      node, OpKind::dequantize, node.inputs,
+      {{"scale", scalar_f32(node.quantization.scale[0])}, {"zero_point", scalar_s32(node.quantization.zero_point[0])}});
 }
 
 void form_movement(const Graph& graph, Node& node) {
@@ -60,12 +60,19 @@ void form_steps(Graph& graph) {
   const GraphIndex index(graph);
   for (Node& node : graph.nodes) {
     switch (node.kind) {
-      case NodeKind::quantize: form_quantize(graph, index, node); break;
-      case NodeKind::dequantize: form_dequantize(graph, index, node); break;
+      case NodeKind::quantize:
+        form_quantize(graph, index, node);
+        break;
+      case NodeKind::dequantize:
+        form_dequantize(graph, index, node);
+        break;
       case NodeKind::max_pool:
       case NodeKind::reshape:
-      case NodeKind::concat: form_movement(graph, node); break;
-      default: break;
+      case NodeKind::concat:
+        form_movement(graph, node);
+        break;
+      default:
+        break;
     }
   }
   remove_dead_nodes(graph);

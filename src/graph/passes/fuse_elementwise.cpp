@@ -78,8 +78,8 @@ class BinaryFusion {
     reshape.name = node.name;
     reshape.onnx_nodes = node.onnx_nodes;
     reshape.inputs = {codes};
-    reshape.output = graph_.add_tensor(graph_.tensor(codes).name + "/aligned", graph_.tensor(codes).dtype,
-                                       std::move(shape));
+    reshape.output =
+        graph_.add_tensor(graph_.tensor(codes).name + "/aligned", graph_.tensor(codes).dtype, std::move(shape));
     inserted_.emplace_back(static_cast<int>(at), reshape);
     return reshape.output;
   }

@@ -72,7 +72,8 @@ class UpwardMove {
     Node quantize = model;
     quantize.inputs = {real};
     Shape shape = graph_.tensor(real).shape;
-    quantize.output = graph_.add_tensor(graph_.tensor(real).name + "/codes", model.quantization.dtype, std::move(shape));
+    quantize.output =
+        graph_.add_tensor(graph_.tensor(real).name + "/codes", model.quantization.dtype, std::move(shape));
     waiting_[real].push_back(quantize);
     return quantize.output;
   }

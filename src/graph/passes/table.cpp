@@ -28,8 +28,10 @@ bool is_elementwise(NodeKind kind) {
     case NodeKind::leaky_relu:
     case NodeKind::tanh:
     case NodeKind::add:
-    case NodeKind::mul: return true;
-    default: return false;
+    case NodeKind::mul:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -37,15 +39,24 @@ float clamp_to(float value, float lo, float hi) { return std::fmin(std::fmax(val
 
 float apply(const Node& node, float x, float other) {
   switch (node.kind) {
-    case NodeKind::relu: return std::fmax(x, 0.0f);
-    case NodeKind::clip: return clamp_to(x, node.lo, node.hi);
-    case NodeKind::hard_sigmoid: return clamp_to(node.alpha * x + node.beta, 0.0f, 1.0f);
-    case NodeKind::hard_swish: return x * clamp_to(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f);
-    case NodeKind::sigmoid: return static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(x))));
-    case NodeKind::leaky_relu: return x < 0.0f ? node.alpha * x : x;
-    case NodeKind::tanh: return static_cast<float>(std::tanh(static_cast<double>(x)));
-    case NodeKind::add: return x + other;
-    default: return x * other;
+    case NodeKind::relu:
+      return std::fmax(x, 0.0f);
+    case NodeKind::clip:
+      return clamp_to(x, node.lo, node.hi);
+    case NodeKind::hard_sigmoid:
+      return clamp_to(node.alpha * x + node.beta, 0.0f, 1.0f);
+    case NodeKind::hard_swish:
+      return x * clamp_to(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f);
+    case NodeKind::sigmoid:
+      return static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(x))));
+    case NodeKind::leaky_relu:
+      return x < 0.0f ? node.alpha * x : x;
+    case NodeKind::tanh:
+      return static_cast<float>(std::tanh(static_cast<double>(x)));
+    case NodeKind::add:
+      return x + other;
+    default:
+      return x * other;
   }
 }
 
