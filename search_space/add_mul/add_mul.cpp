@@ -58,10 +58,11 @@ class AddMulFamily final : public LightFamily {
   std::vector<Config> preferences(const Workload& workload) const override {
     std::vector<Config> list;
     for (int64_t vector = vector_widths(workload.output).back(); vector >= 4; vector /= 2) {
-      for (const int64_t threads : {256, 128, 64, 32}) {
+      for (const int64_t threads : {256, 128, 64}) {
         list.push_back(config({{"vector", vector}, {"vectors", 1}, {"threads", threads}}));
       }
     }
+    list.push_back(config({{"vector", 4}, {"vectors", 1}, {"threads", 32}}));
     return list;
   }
 

@@ -36,14 +36,19 @@ class DequantizeFamily final : public LightFamily {
     return std::nullopt;
   }
 
+  // With few vectors a pixel a warp still takes enough pixels in a row of each plane, and both sides coalesce.
   std::vector<Config> preferences(const Workload& workload) const override {
     const TensorForm& x = workload.inputs[0];
     std::vector<Config> list;
+    const auto append = [&](int64_t vector, int64_t threads) {
+      const int64_t vectors = ceil_div(x.c, vector);
+      const bool pixels_first = x.h * x.w > 1 && (vectors == 1 || vectors > 4);
+      list.push_back(config({{"vector", vector}, {"pixels_first", pixels_first}, {"threads", threads}}));
+    };
     for (int64_t vector = vector_widths(x).back(); vector >= 4; vector /= 2) {
-      for (const int64_t threads : {256, 128, 64, 32}) {
-        list.push_back(config({{"vector", vector}, {"pixels_first", x.h * x.w > 1}, {"threads", threads}}));
-      }
+      for (const int64_t threads : {256, 128, 64}) append(vector, threads);
     }
+    append(4, 32);
     return list;
   }
 

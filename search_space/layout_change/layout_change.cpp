@@ -73,10 +73,11 @@ class LayoutChangeFamily final : public LightFamily {
     std::vector<Config> list;
     for (const int64_t pixels_first : {planes_to_pixels ? 1 : 0, 0}) {
       for (int64_t vector = widths(y).back(); vector >= 4; vector /= 2) {
-        for (const int64_t threads : {256, 128, 64, 32}) {
+        for (const int64_t threads : {256, 128, 64}) {
           list.push_back(config({{"vector", vector}, {"pixels_first", pixels_first}, {"threads", threads}}));
         }
       }
+      list.push_back(config({{"vector", 4}, {"pixels_first", pixels_first}, {"threads", 32}}));
     }
     return list;
   }

@@ -29,14 +29,14 @@ class LookupFamily final : public LightFamily {
   std::optional<std::string> why_useless(const Workload&, const Config&) const override { return std::nullopt; }
 
   std::vector<Config> preferences(const Workload& workload) const override {
-    std::vector<Config> list;
-    for (const int64_t vectors : {2, 1}) {
-      for (int64_t vector = vector_widths(workload.output).back(); vector >= 4; vector /= 2) {
-        for (const int64_t threads : {256, 128, 64, 32}) {
-          list.push_back(config({{"vector", vector}, {"vectors", vectors}, {"shared_table", 1}, {"threads", threads}}));
-        }
+    const int64_t widest = vector_widths(workload.output).back();
+    std::vector<Config> list{config({{"vector", widest}, {"vectors", 2}, {"shared_table", 1}, {"threads", 256}})};
+    for (int64_t vector = widest; vector >= 4; vector /= 2) {
+      for (const int64_t threads : {256, 128, 64}) {
+        list.push_back(config({{"vector", vector}, {"vectors", 1}, {"shared_table", 1}, {"threads", threads}}));
       }
     }
+    list.push_back(config({{"vector", 4}, {"vectors", 1}, {"shared_table", 1}, {"threads", 32}}));
     return list;
   }
 

@@ -40,6 +40,7 @@ std::string constants(const Workload& workload, const Config& config, const Ligh
       .add("Threads", plan.threads)
       .add("Splits", config.at("splits"))
       .add("Slots", plan.items_per_cta)
+      .add("InFlight", config.at("in_flight"))
       .add("Taps", taps(workload))
       .add("KernelH", window.kernel_h)
       .add("KernelW", window.kernel_w)
@@ -58,7 +59,7 @@ std::string constants(const Workload& workload, const Config& config, const Ligh
       .add("AllInside", all_inside(workload))
       .add("IncludePad", workload.count_include_pad)
       .add("Signed", x.dtype == DType::s8)
-      .add("Start", workload.kind == OpKind::average_pool ? 0 : code_min(x.dtype))
+      .add("Start", workload.kind == OpKind::average_pool ? 0 : code_min(x.dtype))  // what merges without effect
       .text();
 }
 
@@ -103,12 +104,19 @@ class PoolFamily final : public LightFamily {
 
   std::vector<Knob> own_knobs(const Workload& workload) const override {
     const int64_t most = std::min<int64_t>(kMostSplits, power_of_two_above(taps(workload)));
-    return {{"vector", vector_widths(workload.output)}, {"splits", powers_of_two(1, most)}};
+    return {{"vector", vector_widths(workload.output)},
+            {"splits", powers_of_two(1, most)},
+            {"in_flight", {1, 2, 3, 4, 5, 6, 7, 8, 9}}};
   }
 
   std::optional<std::string> why_useless(const Workload& workload, const Config& config) const override {
     const int64_t splits = config.at("splits");
     if (splits > taps(workload)) return fmt::format("{} splits of {} taps", splits, taps(workload));
+    const int64_t each = ceil_div(taps(workload), splits), in_flight = config.at("in_flight");
+    if (in_flight > 1 && ceil_div(each, in_flight) == ceil_div(each, in_flight - 1)) {
+      return fmt::format("{} loads in flight take no fewer rounds than {} for {} taps a thread", in_flight,
+                         in_flight - 1, each);
+    }
     if (splits > config.at("threads")) return fmt::format("{} splits of {} threads", splits, config.at("threads"));
     const int64_t slots = config.at("threads") / splits;
     if (slots < 2 && workload.output.c > config.at("vector")) {
@@ -117,19 +125,26 @@ class PoolFamily final : public LightFamily {
     return std::nullopt;
   }
 
+  /// As few rounds of loads as 9 in flight allow.
+  Config pool_config(const Workload& workload, int64_t vector, int64_t splits, int64_t threads) const {
+    const int64_t each = ceil_div(taps(workload), splits);
+    const int64_t in_flight = ceil_div(each, ceil_div(each, 9));
+    return config({{"vector", vector}, {"splits", splits}, {"in_flight", in_flight}, {"threads", threads}});
+  }
+
   // Without splits while there are pixels enough; else up to 12 taps a thread, and 32 bytes of a pixel a CTA.
   std::vector<Config> preferences(const Workload& workload) const override {
     std::vector<Config> list;
     for (int64_t vector = vector_widths(workload.output).back(); vector >= 4; vector /= 2) {
       for (const int64_t threads : {256, 128, 64}) {
-        list.push_back(config({{"vector", vector}, {"splits", 1}, {"threads", threads}}));
+        list.push_back(pool_config(workload, vector, 1, threads));
       }
     }
     int64_t splits = 1;
     while (splits < kMostSplits && taps(workload) > 12 * splits) splits *= 2;
     for (const int64_t threads : {32, 64, 128, 256, 512}) {
       if (threads <= std::max<int64_t>(64, 8 * splits)) {
-        list.push_back(config({{"vector", 4}, {"splits", splits}, {"threads", threads}}));
+        list.push_back(pool_config(workload, 4, splits, threads));
       }
     }
     return list;
@@ -143,7 +158,7 @@ class PoolFamily final : public LightFamily {
     plan.items = y.pixels() * ceil_div(written_lanes(y), vector);
     plan.items_per_cta = std::max<int64_t>(1, plan.threads / splits);
     plan.smem_bytes = splits > 1 ? plan.threads * vector * 4 : 0;
-    plan.registers = 32 + 2 * vector;
+    plan.registers = 32 + 2 * vector + config.at("in_flight") * (vector / 4 + 1);
     plan.load_bytes = plan.items * vector * taps(workload);
     plan.store_bytes = y.pixels() * written_lanes(y);
     plan.smem_bytes_moved = 4 * plan.smem_bytes * plan.ctas();
@@ -169,29 +184,10 @@ class PoolFamily final : public LightFamily {
     if (average) body.functions += kTapCount;
     body.functions += fmt::format("__device__ __forceinline__ int merged(int a, int b) {{ return {}; }}\n",
                                   average ? "a + b" : "max(a, b)");
-    body.statements = R"(
-  const int slot = threadIdx.x % kSlots, split = threadIdx.x / kSlots;
-  const int item = blockIdx.x * kSlots + slot;
-  const int pixel = item / kPerPixel, lane = item % kPerPixel * kVector;
-  const int n = pixel / (kOutH * kOutW);
-  const int top = pixel / kOutW % kOutH * kStrideH - kPadTop, left = pixel % kOutW * kStrideW - kPadLeft;
-  int result[kVector];
-#pragma unroll
-  for (int i = 0; i < kVector; ++i) result[i] = kStart;
-  if (item < kItems) {
-)" + std::string(ceil_div(taps(workload), splits) <= 9 ? "#pragma unroll\n" : "#pragma unroll 4\n") +
-                      R"(    for (int tap = split; tap < kTaps; tap += kSplits) {
-      const int h = top + tap / kKernelW * kDilationH, w = left + tap % kKernelW * kDilationW;
-      if (kAllInside || (h >= 0 && h < kH && w >= 0 && w < kW)) {
-        unsigned words[kVector / 4];
-        )" + load_pixel_call(workload.inputs[0], vector, "words", "x0", "(n * kH + h) * kW + w", "lane") +
-                      R"(
-#pragma unroll
-        for (int i = 0; i < kVector; ++i) result[i] = merged(result[i], lane_code<kSigned>(words[i / 4], i % 4));
-      }
-    }
-  }
-)";
+    body.statements = kTapsBegin;
+    body.statements +=
+        "        " + load_pixel_call(workload.inputs[0], vector, "words[j]", "x0", "inside[j] ? at : 0", "lane");
+    body.statements += kTapsEnd;
     if (splits > 1) body.statements += kMergeSplits;
     body.statements += std::string("  if (item < kItems") + (splits > 1 ? " && split == 0" : "") + ") {\n";
     if (average) body.statements += kAverage;
@@ -206,6 +202,41 @@ class PoolFamily final : public LightFamily {
     return body;
   }
 
+  // All loads of a round go out before the first is used; outside the image they read pixel 0 and count nothing.
+  static constexpr std::string_view kTapsBegin = R"(
+  const int slot = threadIdx.x % kSlots, split = threadIdx.x / kSlots;
+  const int item = blockIdx.x * kSlots + slot;
+  const int pixel = item / kPerPixel, lane = item % kPerPixel * kVector;
+  const int n = pixel / (kOutH * kOutW);
+  const int top = pixel / kOutW % kOutH * kStrideH - kPadTop, left = pixel % kOutW * kStrideW - kPadLeft;
+  int result[kVector];
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) result[i] = kStart;
+  if (item < kItems) {
+    for (int first = split; first < kTaps; first += kInFlight * kSplits) {
+      unsigned words[kInFlight][kVector / 4];
+      bool inside[kInFlight];
+#pragma unroll
+      for (int j = 0; j < kInFlight; ++j) {
+        const int tap = first + j * kSplits;
+        const int h = top + tap / kKernelW * kDilationH, w = left + tap % kKernelW * kDilationW;
+        inside[j] = (kTaps % (kInFlight * kSplits) == 0 || tap < kTaps) &&
+                    (kAllInside || (h >= 0 && h < kH && w >= 0 && w < kW));
+        const int at = (n * kH + h) * kW + w;
+)";
+  static constexpr std::string_view kTapsEnd = R"(
+      }
+#pragma unroll
+      for (int j = 0; j < kInFlight; ++j) {
+#pragma unroll
+        for (int i = 0; i < kVector; ++i) {
+          const unsigned word = inside[j] ? words[j][i / 4] : (kStart & 255) * 0x01010101u;
+          result[i] = merged(result[i], lane_code<kSigned>(word, i % 4));
+        }
+      }
+    }
+  }
+)";
   static constexpr std::string_view kMergeSplits = R"(
   __shared__ int partial[kVector * kThreads];
 #pragma unroll
