@@ -75,6 +75,7 @@ void Checks::access(Warp& warp, const Op& op, uint32_t mask) {
   const auto bytes = static_cast<uint32_t>(in.vector * ptx::size_bytes(in.type));
   uint64_t at[kLanes];
   addresses(warp, op, at);
+  if (in.space == Space::shared && in.opcode == Opcode::ld && load_shared(warp, op, mask, at, bytes)) return;
   for_each_lane(mask, [&](int l) {
     uint64_t address = at[l];
     const std::byte* host = resolve(warp, op, address, l, bytes);
@@ -94,6 +95,21 @@ void Checks::access(Warp& warp, const Op& op, uint32_t mask) {
   });
 }
 
+bool Checks::load_shared(Warp& warp, const Op& op, uint32_t mask, const uint64_t* offsets, uint32_t bytes) {
+  uint64_t largest = 0, bits = 0;
+  for (int l = 0; l < kLanes; ++l) {
+    const uint64_t offset = (mask >> l & 1u) != 0 ? offsets[l] : 0;
+    largest = std::max(largest, offset);
+    bits |= offset;
+  }
+  if (largest + bytes > grid_.shared_bytes || bits % bytes != 0) return false;
+  int lane = 0;
+  Tag other = 0;
+  const SharedTrouble found = shared_.load(offsets, mask, bytes, warp.index, lane, other);
+  if (found != SharedTrouble::none) report_shared(warp, op, lane, offsets[lane], bytes, found, other);
+  return true;
+}
+
 void Checks::access_shared(Warp& warp, const Op& op, int lane, uint64_t offset, uint32_t bytes) {
   const SharedAccess how = is_atomic(op)  ? SharedAccess::atomic
                            : is_store(op) ? SharedAccess::store
@@ -102,24 +118,25 @@ void Checks::access_shared(Warp& warp, const Op& op, int lane, uint64_t offset, 
   const auto at = static_cast<uint32_t>(offset);
   const bool same = how == SharedAccess::store && !store_changes(warp, op, lane, warp.cta->shared + at, bytes);
   const SharedTrouble found = shared_.access(how, at, bytes, warp.index, lane, same, other);
-  if (found == SharedTrouble::none) return;
-  const std::string where = fmt::format("{} bytes at offset {} of shared memory", bytes, at);
+  if (found != SharedTrouble::none) report_shared(warp, op, lane, offset, bytes, found, other);
+}
+
+void Checks::report_shared(Warp& warp, const Op& op, int lane, uint64_t offset, uint32_t bytes, SharedTrouble found,
+                           Tag other) {
+  const std::string where = fmt::format("{} bytes at offset {} of shared memory", bytes, offset);
   const std::string who = describe_thread(*warp.cta, static_cast<int>(other >> 5 & 31), static_cast<int>(other & 31));
-  switch (found) {
-    case SharedTrouble::uninitialised:
-      raise(OutcomeKind::memory_fault, "uninitialised read: " + where, warp, op, lane);
-    case SharedTrouble::same_value:
-      if (warning_.empty()) {
-        warning_ = fmt::format("warning: the same value written twice without a barrier between, also by {}: {}; {}",
-                               who, where, describe_place(warp, op, lane));
-      }
-      return;
-    default:
-      raise(OutcomeKind::memory_fault,
-            fmt::format("shared memory race: {}, {} by {} without a barrier between", where,
-                        found == SharedTrouble::race_with_write ? "written" : "read", who),
-            warp, op, lane);
+  if (found == SharedTrouble::uninitialised) {
+    raise(OutcomeKind::memory_fault, "uninitialised read: " + where, warp, op, lane);
   }
+  if (found != SharedTrouble::same_value) {
+    raise(OutcomeKind::memory_fault,
+          fmt::format("shared memory race: {}, {} by {} without a barrier between", where,
+                      found == SharedTrouble::race_with_write ? "written" : "read", who),
+          warp, op, lane);
+  }
+  if (!warning_.empty()) return;
+  warning_ = fmt::format("warning: the same value written twice without a barrier between, also by {}: {}; {}", who,
+                         where, describe_place(warp, op, lane));
 }
 
 void Checks::access_local(Warp& warp, const Op& op, int lane, uint64_t offset, uint32_t bytes) {

@@ -44,6 +44,10 @@ class Checks {
     Use reader, writer;
   };
 
+  // False: not all lanes are inside and aligned.
+  bool load_shared(Warp& warp, const Op& op, uint32_t mask, const uint64_t* offsets, uint32_t bytes);
+  void report_shared(Warp& warp, const Op& op, int lane, uint64_t offset, uint32_t bytes, SharedTrouble found,
+                     Tag other);
   void access_shared(Warp& warp, const Op& op, int lane, uint64_t offset, uint32_t bytes);
   void access_local(Warp& warp, const Op& op, int lane, uint64_t offset, uint32_t bytes);
   void access_global(Warp& warp, const Op& op, int lane, uint64_t address, uint32_t bytes);

@@ -121,6 +121,49 @@ SharedTrouble SharedShadow::access(SharedAccess how, uint32_t offset, uint32_t b
   return worst;
 }
 
+// Lanes that read what another lane of the access reads only mark the words as read by several.
+SharedTrouble SharedShadow::load(const uint64_t* offsets, uint32_t mask, uint32_t bytes, int warp, int& lane,
+                                 Tag& other) {
+  constexpr uint8_t kNobody = 255;
+  std::array<uint8_t, 64> latest;  // lane, by where it reads
+  latest.fill(kNobody);
+  for (; mask != 0; mask &= mask - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(mask));
+    const auto offset = static_cast<uint32_t>(offsets[l]);
+    uint8_t& slot = latest[offset / bytes % latest.size()];
+    const bool again = slot != kNobody && offsets[slot] == offset;
+    slot = static_cast<uint8_t>(l);
+    if (load_settled(offset, bytes, warp, l, again)) continue;
+    const SharedTrouble found = access(SharedAccess::load, offset, bytes, warp, static_cast<int>(l), false, other);
+    lane = static_cast<int>(l);
+    if (found != SharedTrouble::none) return found;
+  }
+  return SharedTrouble::none;
+}
+
+// Notes the reader of whole words that were all written before the last barrier; false when some were not.
+bool SharedShadow::load_settled(uint32_t offset, uint32_t bytes, int warp, uint32_t lane, bool again) {
+  if (bytes < 4) return false;
+  const size_t first = offset / 4, end = first + bytes / 4;
+  for (size_t word = first; word < end; ++word) {
+    const SharedCell& cell = words_[word];
+    if (split_[word] != 0 || !cell.valid || time_of(cell.write_tag) >= whole_time_) return false;
+  }
+  const Tag me = time_ << 10 | static_cast<uint32_t>(warp) << 5 | lane;
+  for (size_t word = first; word < end; ++word) {
+    SharedCell& cell = words_[word];
+    if (again) {  // another lane has just been noted
+      cell.several = true;
+      continue;
+    }
+    const bool is_first = time_of(cell.read_tag) < whole_time_;
+    cell.several = !is_first && (cell.several || !same_thread(cell.read_tag, me));
+    cell.read_warps = (is_first ? 0 : cell.read_warps) | 1u << warp;
+    cell.read_tag = me;
+  }
+  return true;
+}
+
 SharedTrouble SharedShadow::access_split(size_t word, SharedAccess how, uint32_t first, uint32_t bytes, Tag me,
                                          bool same_value, Tag& other) {
   if (split_[word] == 0) {

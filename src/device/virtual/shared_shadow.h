@@ -37,6 +37,9 @@ class SharedShadow {
   SharedTrouble access(SharedAccess how, uint32_t offset, uint32_t bytes, int warp, int lane, bool same_value,
                        Tag& other);
 
+  /// The same for a load of all lanes of `mask`, whose offsets are inside and aligned; `lane`: the one in trouble.
+  SharedTrouble load(const uint64_t* offsets, uint32_t mask, uint32_t bytes, int warp, int& lane, Tag& other);
+
   void whole_barrier();
   void warp_barrier(int warp);
   void partial_barrier(uint32_t warps);  // bits
@@ -47,6 +50,7 @@ class SharedShadow {
   bool reads_ordered(const SharedCell& cell, Tag me) const;
   SharedTrouble access_split(size_t word, SharedAccess how, uint32_t first, uint32_t bytes, Tag me, bool same_value,
                              Tag& other);
+  bool load_settled(uint32_t offset, uint32_t bytes, int warp, uint32_t lane, bool again);
   void advance();
 
   std::vector<SharedCell> words_;

@@ -97,7 +97,7 @@ void VirtualDevice::require_fits(const std::string& arch) const {
   const bool known =
       arch.starts_with("sm_") && std::from_chars(arch.data() + 3, arch.data() + arch.size(), wanted).ec == std::errc();
   if (!known || wanted > target_.compute_capability()) {
-    throw EnvironmentError(fmt::format("virtual device: PTX for '{}' does not run on {} ({}); compile it for {}", arch,
+    throw UnloadableKernel(fmt::format("virtual device: PTX for '{}' does not run on {} ({}); compile it for {}", arch,
                                        target_.name, target_.arch(), target_.arch()));
   }
 }
