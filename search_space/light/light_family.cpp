@@ -74,7 +74,7 @@ Space LightFamily::space(const Workload& workload, const Target& target) const {
   return Space(std::string(name_), space_version_, std::move(knobs), std::move(why_illegal));
 }
 
-// The first preference that fills the card twice over, else the last one: the way of a small tensor.
+// The first preference that gives every SM a CTA, else the last one: the way of a small tensor.
 Config LightFamily::default_config(const Workload& workload, const Target& target) const {
   if (auto reason = why_unsupported(workload, target)) throw InternalError(fmt::format("{}: {}", name_, *reason));
   const Space legal = space(workload, target);
@@ -82,7 +82,7 @@ Config LightFamily::default_config(const Workload& workload, const Target& targe
   for (const Config& candidate : preferences(workload)) {
     if (legal.why_illegal(candidate)) continue;
     best = candidate;
-    if (plan(workload, candidate).ctas() >= 2 * target.sm_count) break;
+    if (plan(workload, candidate).ctas() >= target.sm_count) break;
   }
   if (!best) throw InternalError(fmt::format("{}: no default for {}", name_, workload.summary()));
   return *best;

@@ -39,7 +39,8 @@ class Trial {
       : workload_(workload),
         example_(make_example(workload, seed)),
         device_(open_device("virtual:rtx4090")),
-        kernel_(family.emit(workload, config, device_->target())) {
+        kernel_(family.emit(workload, config, device_->target())),
+        smem_bytes_(family.resources(workload, config, device_->target()).smem_bytes) {
     std::vector<const Tensor*> inputs;
     for (const Tensor& input : example_.inputs) inputs.push_back(&input);
     expected_ = run_reference(workload, example_.values, inputs);
@@ -58,6 +59,7 @@ class Trial {
       EXPECT_EQ(binary.ptx.find(forbidden), std::string::npos) << forbidden;
     }
     EXPECT_EQ(binary.spill_store_bytes, 0);
+    EXPECT_EQ(binary.static_smem_bytes, smem_bytes_);
     launch_.kernel = device_->load(binary);
     launch_.shape = kernel_.launch;
     const Outcome outcome = device_->launch(launch_);
@@ -98,6 +100,7 @@ class Trial {
   const Example example_;
   const std::unique_ptr<Device> device_;
   const KernelSource kernel_;
+  const int64_t smem_bytes_;
   Tensor expected_;
   DeviceAddress output_ = 0;
   Launch launch_;
