@@ -191,14 +191,23 @@ void print_code(const Plan& plan) {
   for (const auto& [statement, count] : statements) fmt::print("{} kernels: {}\n", count, statement);
 }
 
-/// Compiles, writes what is asked for and says what changed.
-void finish(const Options& options, const Model& model, const LockFile& lock, Plan& plan, Json& document) {
+/// Compiles the plan; gives 0, or the exit status after a signal, which leaves nothing behind.
+int compile_plan(const Options& options, Plan& plan) {
   StopSignals signals;
   BuilderOptions builder;
   builder.nvrtc_path = options.nvrtc;
   builder.jobs = options.jobs;
   builder.stop = signals.flag();
-  compile(plan, builder);
+  try {
+    compile(plan, builder);
+  } catch (const EnvironmentError&) {
+    if (signals.exit_status() == 0) throw;
+  }
+  return signals.exit_status();
+}
+
+/// Writes what is asked for and says what changed.
+void write_build(const Options& options, const Model& model, const LockFile& lock, const Plan& plan, Json& document) {
   const auto earlier = earlier_build(options, lock, plan.target);
   const Package package = make_package(model.program, plan);
   write_package(options.output, std::span(&package, 1), manifest_of(plan, model.digest));
@@ -241,7 +250,8 @@ int build(const Options& options) {
       print_rungs(plan);
     }
   } else {
-    finish(options, model, lock, plan, document);
+    if (const int status = compile_plan(options, plan); status != 0) return status;
+    write_build(options, model, lock, plan, document);
   }
   if (options.json) fmt::print("{}\n", document.dump(2));
   for (const std::string& miss : missed) log_warning("miss: {}", miss);

@@ -17,7 +17,7 @@ namespace warpwright {
 namespace {
 
 /// Legal Configs are counted up to here.
-constexpr int64_t kMostCounted = 20000;
+constexpr int64_t kMostCounted = 1000;
 
 struct Options {
   std::string model;

@@ -1,0 +1,141 @@
+// The main path on small networks: extract, tune, build, run, bench, verify, db, as a user types them.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "src/core/file.h"
+#include "src/core/json.h"
+#include "src/core/npy.h"
+#include "tests/cli/program.h"
+
+namespace warpwright {
+namespace {
+
+constexpr const char* kDevice = "virtual:rtx4090";
+
+class MainPath : public testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  /// Runs and expects success; gives stdout.
+  std::string run(const std::vector<std::string>& arguments, int status = 0) {
+    const ProgramResult result = run_program(arguments);
+    EXPECT_EQ(result.status, status) << result.err << result.out;
+    err_ = result.err;
+    return result.out;
+  }
+  Json run_json(std::vector<std::string> arguments, int status = 0) {
+    arguments.push_back("--json");
+    const Json json = Json::parse(run(arguments, status), nullptr, false);
+    EXPECT_FALSE(json.is_discarded());
+    return json;
+  }
+
+  TemporaryFolder folder_{"warpwright-main-path"};
+  std::string err_;
+  const std::string case_ = (test_data() / "cases/block_residual_unrounded_s8").string();
+  const std::string model_ = case_ + "/model.onnx";
+  const std::string input_ = "x=" + case_ + "/input_0_x.npy";
+};
+
+TEST_F(MainPath, EveryVerbHasHelp) {
+  const std::string all = run({"--help"});
+  for (const char* verb : {"devices", "extract", "tune", "build", "run", "bench", "verify", "db"}) {
+    EXPECT_NE(all.find(verb), std::string::npos);
+    EXPECT_NE(run({verb, "--help"}), "");
+  }
+  EXPECT_EQ(all.find("worker"), std::string::npos);
+}
+
+TEST_F(MainPath, DevicesListsTheVirtualOnes) {
+  const Json json = run_json({"devices"});
+  EXPECT_EQ(json["schema"], "warpwright.devices/1");
+  bool found = false;
+  for (const Json& device : json["devices"]) found = found || device["name"] == kDevice;
+  EXPECT_TRUE(found);
+}
+
+TEST_F(MainPath, ExtractListsTasksAndGraphs) {
+  const Json json = run_json({"extract", model_});
+  EXPECT_EQ(json["schema"], "warpwright.extract/1");
+  ASSERT_FALSE(json["tasks"].empty());
+  for (const Json& task : json["tasks"]) {
+    EXPECT_EQ(task["key"].get<std::string>().substr(0, 3), "w1-");
+    EXPECT_GE(task["families"].size(), 1u);
+  }
+  EXPECT_NE(run({"extract", model_}).find("multiply-adds"), std::string::npos);
+}
+
+TEST_F(MainPath, RunOnTheReferenceGivesTheExpectedBits) {
+  run({"run", model_, "--input", input_, "--output", path("out")});
+  EXPECT_EQ(read_npy(path("out/y.npy")), read_npy(case_ + "/expected_0_y.npy"));
+  run({"verify", model_, "reference", "--input", input_, "--expect", "y=" + case_ + "/expected_0_y.npy"});
+  Tensor wrong = read_npy(case_ + "/expected_0_y.npy");
+  wrong.bytes[wrong.bytes.size() / 2] ^= std::byte{1};
+  write_npy(path("wrong.npy"), wrong);
+  const Json json =
+      run_json({"verify", model_, "reference", "--input", input_, "--expect", "y=" + path("wrong.npy")}, 1);
+  EXPECT_EQ(json["outputs"]["y"]["wrong"], 1);
+  EXPECT_FALSE(json["right"]);
+}
+
+TEST_F(MainPath, DefaultPackageIsBitExactAndReproducible) {
+  const std::vector<std::string> build{"build", model_, "--target", "rtx4090", "-o"};
+  auto first = build, second = build;
+  first.push_back(path("a.pkg")), second.push_back(path("b.pkg"));
+  const Json built = run_json(first);
+  EXPECT_EQ(built["schema"], "warpwright.build/1");
+  for (const Json& kernel : built["kernels"]) EXPECT_EQ(kernel["rung"], "default");
+  run(second);
+  EXPECT_EQ(read_file(path("a.pkg")), read_file(path("b.pkg")));
+  // Again on top: the code is compared with what was there.
+  EXPECT_NE(run(first).find("cubins unchanged"), std::string::npos);
+  run({"run", path("a.pkg"), "--device", kDevice, "--input", input_, "--output", path("out")});
+  EXPECT_EQ(read_npy(path("out/y.npy")), read_npy(case_ + "/expected_0_y.npy"));
+  run({"verify", model_, path("a.pkg"), "--device", kDevice, "--input", input_, "--per-layer"});
+  const Json bench = run_json({"bench", path("a.pkg"), "--device", kDevice});
+  EXPECT_TRUE(bench["estimate"]);
+  double sum = 0;
+  for (const Json& kernel : bench["kernels"]) sum += kernel["us"].get<double>();
+  EXPECT_NEAR(sum + bench["between_kernels_us"].get<double>(), bench["total"]["median_us"].get<double>(), 1e-6 * sum);
+  EXPECT_NE(run({"bench", path("a.pkg"), path("b.pkg"), "--device", kDevice}).find("first / second"), std::string::npos);
+}
+
+TEST_F(MainPath, TunedRecordsServeTheBuild) {
+  const std::string db = path("d.db");
+  const std::vector<std::string> tune{"tune",           model_, "--db",   db,  "--device", kDevice,
+                                      "--trials-per-task", "2", "--seed", "3"};
+  const Json tuned = run_json(tune);
+  EXPECT_EQ(tuned["schema"], "warpwright.tune/1");
+  const auto trials = tuned["trials"].get<int64_t>();
+  EXPECT_GT(trials, 0);
+  // The same again: complete, nothing measured.
+  EXPECT_EQ(run_json(tune)["trials"], trials);
+  const Json stats = run_json({"db", "stats", db});
+  EXPECT_EQ(stats["records"], trials);
+  EXPECT_EQ(stats["runs"].size(), 1u);
+  const Json best = run_json({"db", "best", db});
+  ASSERT_FALSE(best["records"].empty());
+  const auto record = best["records"][0]["key"].get<std::string>();
+  EXPECT_EQ(run_json({"db", "show", db, record.substr(0, 16)})["key"], record);
+  EXPECT_EQ(run_json({"db", "list", db, "--outcome", "ok", "--limit", "1"})["records"].size(), 1u);
+  // For the card the virtual evidence serves, but does not count; for the virtual device it does.
+  run({"build", model_, "--db", db, "--target", "rtx4090", "-o", path("p.pkg"), "--require-hit", "exact"}, 1);
+  EXPECT_FALSE(std::filesystem::exists(path("p.pkg")));
+  run({"build", model_, "--db", db, "--target", "rtx4090", "-o", path("p.pkg"), "--require-hit", "exact", "--evidence",
+       "any"});
+  const Json built = run_json({"build", model_, "--db", db, "--target", kDevice, "-o", path("v.pkg"), "--require-hit",
+                               "exact", "--write-lock", path("v.lock")});
+  for (const Json& kernel : built["kernels"]) {
+    EXPECT_EQ(kernel["rung"], "exact");
+    EXPECT_EQ(kernel["evidence"], "virtual");
+    EXPECT_EQ(kernel["code"], "same code as measured");
+  }
+  // The lock needs no database and gives the same bytes.
+  const Json locked = run_json({"build", model_, "--lock", path("v.lock"), "-o", path("l.pkg")});
+  EXPECT_EQ(locked["unchanged_cubins"], built["kernels"].size());
+  EXPECT_EQ(locked["target"], kDevice);
+  run({"verify", model_, path("l.pkg"), "--device", kDevice, "--input", input_});
+}
+
+}  // namespace
+}  // namespace warpwright
