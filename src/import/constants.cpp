@@ -29,6 +29,7 @@ size_t element_bytes(int type) {
       return 4;
     case kUint8:
     case kInt8:
+    case kBool:
       return 1;
     case kInt64:
       return 8;
@@ -127,6 +128,7 @@ std::string field_bytes(const onnx::TensorProto& proto, const std::string& name)
     case kFloat32:
       return typed_bytes<float>(proto.float_data(), name);
     case kUint8:
+    case kBool:
       return typed_bytes<uint8_t>(proto.int32_data(), name);
     case kInt8:
       return typed_bytes<int8_t>(proto.int32_data(), name);

@@ -10,7 +10,7 @@
 namespace warpwright {
 
 /// ONNX's numbers of the element types that are read here.
-enum ElementType : int { kFloat32 = 1, kUint8 = 2, kInt8 = 3, kInt32 = 6, kInt64 = 7 };
+enum ElementType : int { kFloat32 = 1, kUint8 = 2, kInt8 = 3, kInt32 = 6, kInt64 = 7, kBool = 9 };
 
 struct OnnxConstant {
   std::string name;

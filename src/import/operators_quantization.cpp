@@ -79,8 +79,10 @@ void import_dropout(OperatorContext& context) {
   context.attributes.ignore("seed");
   if (context.has_input(2)) {
     const OnnxConstant* training = context.constant_input(2);
-    if (!training || training->type != 9) throw UsageError("training_mode must be a constant");
-    throw UsageError("training_mode is not supported");
+    if (!training || training->type != kBool || training->size() != 1) {
+      throw UsageError("training_mode must be one constant bool");
+    }
+    if (training->bytes[0] != 0) throw UsageError("training_mode is not supported");
   }
   context.finish_alias();
 }

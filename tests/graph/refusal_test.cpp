@@ -77,6 +77,12 @@ TEST(Refusal, DamagedModelsAreTakenOrRefusedButNeverElse) {
   }
 }
 
+TEST(Refusal, DropoutInTraining) {
+  const auto folder = test_data_folder() / "models/dropout";
+  EXPECT_EQ(refusal(folder / "training_false.onnx", {}), "");
+  EXPECT_THAT(refusal(folder / "training_true.onnx", {}), HasSubstr("'drop' (Dropout): training_mode"));
+}
+
 TEST(Refusal, AllUnsupportedNodesStandInOneMessage) {
   const std::string text = refusal(test_data_folder() / "cases/bad_unknown_operators/model.onnx", {});
   EXPECT_THAT(text, HasSubstr("'Conv_conv' (Convolve)"));
