@@ -10,21 +10,24 @@ namespace {
 
 constexpr double kDotLanesPerClock = 64;    // dp4a, an SM
 constexpr double kWarpsPerClock = 4;        // issued, an SM
-constexpr double kSmemBytesPerClock = 128;  // an SM
-constexpr double kL2BytesPerClock = 18;     // an SM, with all at work
+constexpr double kSmemBytesPerClock = 100;  // an SM, some conflicts included
+constexpr double kL2BytesPerClock = 64;     // an SM; half of what is asked for again is still in L1
 constexpr double kDramShare = 0.88;         // of the nominal bandwidth
 constexpr double kLaunchUs = 2.5;
-constexpr double kFixedCycles = 1400;           // of a CTA: start, first loads, last stores
-constexpr double kCyclesPerIssue = 2.2;         // of one warp, waiting for its own results
-constexpr double kWarpsPerSchedulerToHide = 3;  // resident warps of a scheduler that hide most latency
-constexpr double kInstructionsPerOutput = 14;   // epilogue: convert, scale, clamp, round, store
-constexpr double kInstructionsPerLoad = 5;      // address, predicate, load, store to shared memory: 16 bytes a thread
+constexpr double kFixedCycles = 1000;         // of a CTA: start, first loads, last stores
+constexpr double kRefillCycles = 180;         // of a CTA that waits for the next part of its shared memory
+constexpr double kCyclesPerIssue = 2.2;       // of one warp, waiting for its own results
+constexpr double kOverlap = 1.4;              // exponent: 1 is one after the other, infinity is perfect overlap
+constexpr double kInstructionsPerOutput = 8;  // epilogue: convert, scale, clamp, round, store
+constexpr double kInstructionsPerLoad = 25;   // 16 bytes a thread: addresses, predicates, narrow loads, the copy
 constexpr double kBytesPerAccess = 16;
+constexpr double kLeastRefillBytes = 1024;
 
 /// What one CTA asks of its SM.
 struct CtaCost {
   double dots = 0, instructions = 0, smem_bytes = 0, l2_bytes = 0;
   double warps = 1;
+  double refills = 0;  // of its shared memory
 };
 
 CtaCost cost_of_cta(const Workload& workload, const Resources& resources) {
@@ -34,6 +37,8 @@ CtaCost cost_of_cta(const Workload& workload, const Resources& resources) {
   cost.dots = static_cast<double>(resources.inner_products) / 32 / ctas;
   cost.smem_bytes = static_cast<double>(resources.smem_bytes_moved) / ctas;
   cost.l2_bytes = static_cast<double>(resources.global_load_bytes + resources.global_store_bytes) / ctas;
+  cost.refills = static_cast<double>(resources.global_load_bytes) / ctas /
+                 std::max(kLeastRefillBytes, static_cast<double>(resources.smem_bytes));
   const double outputs = static_cast<double>(workload.output.buffer_elements()) / ctas;
   cost.instructions =
       cost.dots + cost.smem_bytes / kBytesPerAccess / 32 +
@@ -54,15 +59,13 @@ WaveCycles cycles_of(const CtaCost& cost, double ctas) {
   cycles.issue = ctas * cost.instructions / kWarpsPerClock;
   cycles.smem = ctas * cost.smem_bytes / kSmemBytesPerClock;
   cycles.l2 = ctas * cost.l2_bytes / kL2BytesPerClock;
-  cycles.latency = cost.instructions / cost.warps * kCyclesPerIssue + kFixedCycles;
+  cycles.latency = cost.instructions / cost.warps * kCyclesPerIssue + kFixedCycles + cost.refills * kRefillCycles;
   return cycles;
 }
 
-/// Few warps leave the schedulers idle while they wait; a smooth step from the latency bound to the throughput bound.
 double wave_time(const CtaCost& cost, double ctas) {
   const WaveCycles cycles = cycles_of(cost, ctas);
-  const double hidden = std::min(1.0, ctas * cost.warps / (4 * kWarpsPerSchedulerToHide));
-  return std::max(cycles.longest() * (1 + 0.35 * (1 - hidden)), cycles.latency) + kFixedCycles * 0.25;
+  return std::pow(std::pow(cycles.longest(), kOverlap) + std::pow(cycles.latency, kOverlap), 1 / kOverlap);
 }
 
 int64_t resident_ctas(const Resources& resources, const Target& target) {

@@ -18,6 +18,8 @@ constexpr size_t kKept = 512;    // best of the pool that later batches rank aga
 constexpr size_t kParents = 8;   // measured Configs whose neighbours are candidates
 constexpr size_t kClimbed = 24;  // best candidates whose neighbours are candidates, each round
 constexpr int kClimbs = 6;
+constexpr size_t kBests = 2;   // measured Configs that count as the best
+constexpr int kNearKnobs = 2;  // knobs that may differ in what is near
 
 /// Scored candidates of one batch, none of them claimed, each once.
 class Ranking {
@@ -81,14 +83,39 @@ class ModelGuidedStrategy : public SearchStrategy {
     }
     const auto explored = static_cast<size_t>(std::lround(exploration_ * static_cast<double>(count)));
     const std::vector<Config> ranked = rank(task, model, target, random);
-    for (size_t i = 0; i < ranked.size() && batch.size() + explored < count; ++i) {
-      if (task.claim(ranked[i])) batch.push_back(ranked[i]);
-    }
+    // Half near the best: there the model errs least, while far away its top is where it is most wrong.
+    const size_t local = (count - std::min(count, explored)) / 2;
+    claim_first(task, ranked, batch.size() + local, batch,
+                [&](const Config& config) { return is_near_best(task, config); });
+    claim_first(task, ranked, count - std::min(count, explored), batch, [](const Config&) { return true; });
     fill_at_random(task, random, count, batch);
     return batch;
   }
 
  private:
+  /// Claims in the order of `ranked` what is `wanted`, until `batch` holds `count`.
+  template <typename Wanted>
+  static void claim_first(TaskSearch& task, const std::vector<Config>& ranked, size_t count, std::vector<Config>& batch,
+                          const Wanted& wanted) {
+    for (size_t i = 0; i < ranked.size() && batch.size() < count; ++i) {
+      if (wanted(ranked[i]) && task.claim(ranked[i])) batch.push_back(ranked[i]);
+    }
+  }
+
+  static bool is_near_best(const TaskSearch& task, const Config& config) {
+    for (const size_t i : task.best(kBests)) {
+      const Config& best = task.measured()[i].config;
+      if (best.family != config.family) continue;
+      int changed = 0;
+      for (const auto& [knob, value] : config.knobs) {
+        const auto found = best.knobs.find(knob);
+        changed += found == best.knobs.end() || found->second != value;
+      }
+      if (changed <= kNearKnobs) return true;
+    }
+    return false;
+  }
+
   static std::vector<Config> rank(TaskSearch& task, const CostModel& model, const Target& target,
                                   std::mt19937_64& random) {
     Ranking ranking(task, model, target);
