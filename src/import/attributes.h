@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "onnx/onnx_pb.h"
+#include <onnx/onnx_pb.h>
 
 namespace warpwright {
 

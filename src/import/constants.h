@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "onnx/onnx_pb.h"
+#include <onnx/onnx_pb.h>
 #include "src/core/tensor.h"
 
 namespace warpwright {
