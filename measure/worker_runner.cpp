@@ -17,6 +17,7 @@
 #include "src/core/error.h"
 #include "src/core/file.h"
 #include "src/core/hash.h"
+#include "src/core/log.h"
 
 namespace warpwright {
 namespace {
@@ -62,7 +63,7 @@ class WorkerRunner final : public Runner {
   void open_environment(WorkerProcess& worker);
   void serve(size_t lane);
   TrialResult try_out(const Trial& trial, WorkerProcess& worker);
-  void compile_and_measure(const Trial& trial, WorkerProcess& worker, TrialResult& result);
+  void compile_and_measure(const Trial& trial, WorkerProcess& worker, TrialResult& result, double& waited_s);
   std::optional<Outcome> prepare(const protocol::PrepareRequest& request, WorkerProcess& worker);
   protocol::MeasureAnswer measure(const protocol::MeasureRequest& request, WorkerProcess& worker, double& waited_s);
   Finished next_finished();
@@ -121,6 +122,11 @@ void WorkerRunner::open_environment(WorkerProcess& worker) {
   }
   protocol::throw_if_error(reply.json);
   environment_ = protocol::environment_answer_from_json(reply.json);
+  const auto is_this = [this](const Target& preset) { return preset.name == target().name; };
+  if (is_card() && std::none_of(target_presets().begin(), target_presets().end(), is_this)) {
+    log_warning("{} ({}) has no preset: it is tuned by the limits that its driver gives", target().device_name,
+                target().arch());
+  }
 }
 
 std::vector<TrialResult> WorkerRunner::run(const std::vector<Trial>& trials,
@@ -188,6 +194,8 @@ void WorkerRunner::serve(size_t lane) {
 }
 
 TrialResult WorkerRunner::try_out(const Trial& trial, WorkerProcess& worker) {
+  const Clock::time_point begin = Clock::now();
+  double waited_s = 0;
   TrialResult result;
   result.evidence = environment_.evidence;
   result.environment = environment_.device_description + ", " + environment_.compiler;
@@ -196,14 +204,14 @@ TrialResult WorkerRunner::try_out(const Trial& trial, WorkerProcess& worker) {
   } else if (auto reason = why_illegal(trial.workload, trial.config, target())) {
     result.outcome = outcome_of(OutcomeKind::illegal, *std::move(reason));
   } else {
-    compile_and_measure(trial, worker, result);
+    compile_and_measure(trial, worker, result, waited_s);
   }
+  result.seconds.wall = seconds_since(begin) - waited_s;
   return result;
 }
 
-void WorkerRunner::compile_and_measure(const Trial& trial, WorkerProcess& worker, TrialResult& result) {
-  const Clock::time_point begin = Clock::now();
-  double waited_s = 0;
+void WorkerRunner::compile_and_measure(const Trial& trial, WorkerProcess& worker, TrialResult& result,
+                                       double& waited_s) {
   const KernelFamily& family = family_of(trial.config);
   protocol::MeasureRequest request;
   request.prepared = {trial.workload, options_.seed, folder_.path()};
@@ -239,7 +247,6 @@ void WorkerRunner::compile_and_measure(const Trial& trial, WorkerProcess& worker
     }
   }
   protocol::remove_binaries(request.stem);
-  result.seconds.wall = seconds_since(begin) - waited_s;
 }
 
 /// Each case is computed once a run: lanes that need the same one wait here.
