@@ -11,12 +11,12 @@ namespace {
 
 // Of a space too large to be listed. Most points of a cross product are illegal, and neighbours of a legal one mostly
 // legal: a few uniform samples for breadth, then many steps from the best of them.
-constexpr int kFirstSamples = 160;
-constexpr int kLaterSamples = 16;
+constexpr int kFirstSamples = 96;
+constexpr int kLaterSamples = 12;
 constexpr int kTriesPerSample = 100;
-constexpr size_t kKept = 512;    // best of the pool that later batches rank again
+constexpr size_t kKept = 256;    // best of the pool that later batches rank again
 constexpr size_t kParents = 8;   // measured Configs whose neighbours are candidates
-constexpr size_t kClimbed = 24;  // best candidates whose neighbours are candidates, each round
+constexpr size_t kClimbed = 16;  // best candidates whose neighbours are candidates, each round
 constexpr int kClimbs = 6;
 constexpr size_t kBests = 2;   // measured Configs that count as the best
 constexpr int kNearKnobs = 2;  // knobs that may differ in what is near
@@ -30,7 +30,8 @@ class Ranking {
   void add(const std::vector<Config>& configs) {
     std::vector<Config> fresh;
     for (const Config& config : configs) {
-      if (!task_->is_claimed(config) && seen_.insert(key(config)).second) fresh.push_back(config);
+      std::string text = key(config);
+      if (!task_->is_claimed(text) && seen_.insert(std::move(text)).second) fresh.push_back(config);
     }
     const std::vector<double> scores = model_->score(task_->task().workload, fresh, *target_);
     scores_.insert(scores_.end(), scores.begin(), scores.end());

@@ -31,7 +31,7 @@ void fill_at_random(TaskSearch& task, std::mt19937_64& random, size_t count, std
   if (const auto& listed = task.space().listed()) {
     std::vector<size_t> open;
     for (size_t i = 0; i < listed->size(); ++i) {
-      if (!task.is_claimed((*listed)[i])) open.push_back(i);
+      if (!task.is_claimed(key((*listed)[i]))) open.push_back(i);
     }
     shuffle(open, random);
     for (size_t i = 0; i < open.size() && batch.size() < count; ++i) {

@@ -30,7 +30,8 @@ class TaskSearch {
 
   /// True once for each Config, and once for Configs that come to the same kernel: it may be measured now.
   bool claim(const Config& config);
-  bool is_claimed(const Config& config) const { return claimed_.contains(key(config)); }
+  /// By the key of a Config.
+  bool is_claimed(const std::string& config_key) const { return claimed_.contains(config_key); }
 
   /// A trial of this run. A transient outcome teaches nothing.
   void note_trial(const Config& config, const Outcome& outcome);
