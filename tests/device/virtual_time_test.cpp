@@ -1,0 +1,160 @@
+// Times of the virtual device: samples of the grid, results left by time(), determinism; and lanes for every host.
+#include <numeric>
+#include <set>
+
+#include "src/device/virtual/lanes/lanes.h"
+#include "src/device/virtual/profiler.h"
+#include "tests/device/virtual_harness.h"
+
+namespace warpwright {
+namespace {
+
+using testing::kernel_of;
+using testing::shape_of;
+using testing::VirtualRun;
+
+TEST(VirtualTime, SamplesStandForTheWholeGrid) {
+  for (const auto& grid : std::vector<std::array<uint32_t, 3>>{{1, 1, 1},
+                                                               {2, 1, 1},
+                                                               {5, 1, 1},
+                                                               {1000, 1, 1},
+                                                               {7, 9, 1},
+                                                               {100, 100, 100},
+                                                               {2, 2, 2},
+                                                               {1, 1, 40},
+                                                               {3, 65000, 2}}) {
+    LaunchShape shape;
+    shape.grid = grid;
+    const auto samples = virtual_gpu::stratify(shape);
+    double weight = 0;
+    std::set<uint64_t> ctas;
+    const uint64_t total = uint64_t{grid[0]} * grid[1] * grid[2];
+    for (const auto& sample : samples) {
+      EXPECT_LT(sample.cta, total);
+      EXPECT_GT(sample.weight, 0);
+      weight += sample.weight;
+      ctas.insert(sample.cta);
+    }
+    EXPECT_DOUBLE_EQ(weight, static_cast<double>(total));
+    EXPECT_EQ(ctas.size(), samples.size());
+    EXPECT_LE(samples.size(), 12u);
+    if (grid[2] == 1) {
+      EXPECT_TRUE(ctas.count(0) == 1 && ctas.count(grid[0] - 1) == 1);
+    }
+  }
+}
+
+Launch launch_of(VirtualRun& run, const std::string& ptx, LaunchShape shape,
+                 const std::vector<DeviceAddress>& buffers) {
+  CompiledKernel compiled;
+  compiled.entry = "k";
+  compiled.ptx = ptx;
+  compiled.registers = 32;
+  Launch launch;
+  launch.kernel = run.device->load(compiled);
+  launch.shape = shape;
+  for (const DeviceAddress buffer : buffers) {
+    BoundArgument argument;
+    std::memcpy(argument.bytes.data(), &buffer, sizeof buffer);
+    launch.arguments.push_back(argument);
+  }
+  return launch;
+}
+
+TEST(VirtualTime, LeavesTheResultOfOneMoreLaunch) {
+  for (const bool checked : {true, false}) {
+    VirtualRun run(checked);
+    const DeviceAddress a = run.upload(std::vector<uint32_t>(64, 0), "a");
+    const Launch launch = launch_of(run, kernel_of("red.global.add.u32 [%rd1], 1;"), shape_of(50, 64), {a, a, a});
+    const Outcome first = run.device->time(launch, {}), second = run.device->time(launch, {});
+    ASSERT_TRUE(first.ok()) << first.message;
+    ASSERT_EQ(first.samples_us.size(), 1u);
+    EXPECT_GT(first.samples_us[0], 0);
+    EXPECT_EQ(first.samples_us, second.samples_us);
+    EXPECT_FALSE(first.limited_by.empty());
+    EXPECT_EQ(run.download<uint32_t>(a, 1)[0], 2u * 50 * 64);
+  }
+}
+
+TEST(VirtualTime, MoreWorkTakesLonger) {
+  const auto time_of = [](int rounds) {
+    VirtualRun run;
+    const DeviceAddress o = run.device->allocate(1 << 20, "o");
+    const std::string body =
+        "mov.u32 %r1, 0; $L: mad.lo.u32 %r2, %r2, %r1, %r0; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, " +
+        std::to_string(rounds) +
+        "; @%p1 bra $L; mov.u32 %r3, %ctaid.x; mad.lo.u32 %r3, %r3, 256, %r0; mul.wide.u32 %rd4, %r3, 4; "
+        "add.s64 %rd5, %rd3, %rd4; st.global.u32 [%rd5], %r2;";
+    const Outcome outcome = run.device->time(launch_of(run, kernel_of(body), shape_of(128, 256), {o, o, o}), {});
+    EXPECT_TRUE(outcome.ok()) << outcome.message;
+    return outcome.ok() ? outcome.samples_us[0] : 0;
+  };
+  EXPECT_GT(time_of(2000), 3 * time_of(100));
+}
+
+TEST(VirtualTime, ASequenceIsTheSumOfItsLaunches) {
+  VirtualRun run;
+  const DeviceAddress o = run.device->allocate(4096, "o");
+  const std::string store = "mul.wide.u32 %rd4, %r0, 4; add.s64 %rd5, %rd3, %rd4; st.global.u32 [%rd5], %r0;";
+  const std::vector<Launch> launches = {launch_of(run, kernel_of(store), shape_of(1, 64), {o, o, o}),
+                                        launch_of(run, kernel_of(store), shape_of(1, 1024), {o, o, o})};
+  double sum = 0;
+  for (const Launch& launch : launches) sum += run.device->time(launch, {}).samples_us.at(0);
+  EXPECT_DOUBLE_EQ(run.device->time_sequence(launches, {}).samples_us.at(0), sum);
+  EXPECT_FALSE(run.device->time(launch_of(run, kernel_of("trap;"), shape_of(1, 1), {o, o, o}), {}).ok());
+}
+
+TEST(VirtualTime, PtxForANewerCardDoesNotLoad) {
+  const std::unique_ptr<Device> device = open_virtual_device(target_preset("t4"));
+  CompiledKernel compiled;
+  compiled.entry = "k";
+  compiled.ptx = kernel_of("");
+  EXPECT_THROW(device->load(compiled), EnvironmentError);
+  compiled.entry = "other";
+  EXPECT_THROW(open_virtual_device(target_preset("rtx4090"))->load(compiled), UsageError);
+}
+
+// Both builds of the lanes give the same bits, with and without a full mask.
+TEST(VirtualLanes, AllInstructionSetsAgree) {
+  if (__builtin_cpu_supports("avx2") == 0 || __builtin_cpu_supports("fma") == 0)
+    GTEST_SKIP() << "this host has no AVX2";
+  const ptx::Module module = ptx::parse(kernel_of(R"(
+  dp4a.s32.u32 %r10, %r1, %r2, %r3; dp4a.u32.s32 %r10, %r1, %r2, %r3; mad.lo.s32 %r10, %r1, %r2, %r3;
+  prmt.b32 %r10, %r1, %r2, %r3; lop3.b32 %r10, %r1, %r2, %r3, 0xca; bfe.s32 %r10, %r1, %r2, %r3;
+  fma.rn.f32 %r10, %r1, %r2, %r3; div.rn.f32 %r10, %r1, %r2; min.f32 %r10, %r1, %r2; cvt.rni.s32.f32 %r10, %r1;
+  cvt.rni.sat.s8.f32 %r10, %r1; cvt.rn.f32.u32 %r10, %r1; sqrt.rn.f32 %r10, %r1; shf.l.wrap.b32 %r10, %r1, %r2, %r3;
+)"));
+  using virtual_gpu::LaneLine;
+  std::vector<LaneLine> lines(8);
+  for (const ptx::Instruction& in : module.kernels[0].instructions) {
+    if (in.destinations.empty() || in.sources.size() < 1 || in.opcode == ptx::Opcode::ld ||
+        in.opcode == ptx::Opcode::mov) {
+      continue;
+    }
+    SCOPED_TRACE(in.text);
+    virtual_gpu::Warp warp;
+    virtual_gpu::Op op;
+    op.instruction = &in;
+    op.imm = 0xca;
+    for (int i = 0; i < 3; ++i) op.s[static_cast<size_t>(i)] = 128 * (i + 1);
+    warp.bases = {lines[0].bytes.data(), lines[0].bytes.data()};
+    for (uint32_t round = 0; round < 200; ++round) {
+      for (const uint32_t mask : {0xffffffffu, 0x00f0ff13u}) {
+        const auto values = testing::hard_numbers(96, round);
+        std::memcpy(lines[1].bytes.data(), values.data(), 384);
+        std::array<LaneLine, 2> results;
+        for (const bool fast : {false, true}) {
+          lines[0] = lines[1];
+          const virtual_gpu::Handlers run =
+              fast ? virtual_gpu::lanes_avx2(in, false, false) : virtual_gpu::lanes_baseline(in, false, false);
+          (mask == 0xffffffffu ? run.full : run.masked)(warp, op, mask);
+          results[fast ? 1 : 0] = lines[0];
+        }
+        ASSERT_EQ(results[0].bytes, results[1].bytes);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace warpwright
