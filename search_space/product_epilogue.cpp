@@ -78,7 +78,14 @@ bool needs_fill(const Workload& workload) {
          (window.pad_top > 0 || window.pad_left > 0 || window.pad_bottom > 0 || window.pad_right > 0);
 }
 
-int64_t foreign_lanes(const Workload& workload) { return workload.output.pixel_stride - workload.output.c; }
+int64_t pad_lanes(const Workload& workload) {
+  const TensorForm& y = workload.output;
+  return owns_pad_lanes(y) ? y.pixel_stride - y.c : 0;
+}
+
+int64_t readable_vector(const TensorForm& form, int64_t most) {
+  return common_power_of_two(most, form.pixel_stride, form.channel_offset, owns_pad_lanes(form) ? 0 : form.c);
+}
 
 std::vector<KernelArgument> product_arguments(const Workload& workload) {
   std::vector<KernelArgument> arguments;
@@ -96,7 +103,7 @@ std::vector<KernelArgument> product_arguments(const Workload& workload) {
   if (workload.weight_zero_point == ZeroPointForm::scalar) scalar("weight_zero_point", DType::s32);
   if (needs_fill(workload)) scalar("x_zero_point", DType::s32);
   for (const Scalar& each : epilogue_scalars(workload)) scalar(each.name, each.dtype);
-  if (foreign_lanes(workload) > 0) scalar("pad_code", DType::s32);
+  if (pad_lanes(workload) > 0) scalar("pad_code", DType::s32);
   arguments.push_back({Role::output, 0, "", workload.output.dtype});
   return arguments;
 }
@@ -133,9 +140,7 @@ std::string requantizer_of_arguments(const Workload& workload) {
 
 int64_t residual_vector(const Workload& workload, int64_t store_lanes) {
   if (workload.epilogue.residual == ResidualForm::none) return 1;
-  const TensorForm& r = workload.inputs[1];
-  int64_t lanes = common_power_of_two(store_lanes, r.pixel_stride, r.channel_offset);
-  while (lanes > 1 && r.channel_offset + round_up(r.c, lanes) > r.pixel_stride) lanes /= 2;
+  const int64_t lanes = readable_vector(workload.inputs[1], store_lanes);
   return lanes < 4 ? 1 : lanes;
 }
 
@@ -181,7 +186,7 @@ std::string finish_source(const Workload& workload) {
     for (int i = 0; i < kStoreLanes; ++i) {
       codes[i] = requantize(sums_of[i] + bias_of[i], multiplier_of[i], residual_of[i]);
 )";
-  if (foreign_lanes(workload) > 0) text += "      if (k + i >= kK) codes[i] = pad_code;\n";
+  if (pad_lanes(workload) > 0) text += "      if (k + i >= kK) codes[i] = pad_code;\n";
   text += R"(    }
     store_codes(y + (static_cast<long long>(pixel) * kYStride + kYOffset + k), codes);
   };

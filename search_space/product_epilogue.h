@@ -14,8 +14,10 @@ namespace warpwright {
 bool has_bias_argument(const Workload& workload);
 /// Some taps may lie outside the image, so that the kernel needs x's zero point to fill them in.
 bool needs_fill(const Workload& workload);
-/// Lanes of an output pixel outside the tensor's own channels, which hold pad_code.
-int64_t foreign_lanes(const Workload& workload);
+/// Lanes of an output pixel behind its channels, which hold pad_code; 0 for a slice of wider pixels.
+int64_t pad_lanes(const Workload& workload);
+/// Lanes, at most `most`, that can be read at once from any multiple of them up to the last channel.
+int64_t readable_vector(const TensorForm& form, int64_t most);
 
 /// x [, residual], weights [, bias], multiplier [, table] [, weight_zero_point], scalars, y.
 std::vector<KernelArgument> product_arguments(const Workload& workload);

@@ -13,7 +13,7 @@ namespace {
 constexpr char kEntry[] = "depthwise";
 
 int64_t other_pads(const Workload& workload, const Plan& plan) {
-  return workload.output.pixel_stride - plan.covered_lanes;
+  return pad_lanes(workload) > 0 ? workload.output.pixel_stride - plan.covered_lanes : 0;
 }
 
 std::string shape_constants(const Workload& workload, const Plan& plan) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "search_space/arithmetic.h"
+#include "search_space/product_epilogue.h"
 
 namespace warpwright::depthwise {
 
@@ -27,12 +28,7 @@ int64_t touched_rows(const Window& window, int64_t run_h) {
 
 }  // namespace
 
-int64_t widest_vector(const Workload& workload) {
-  const TensorForm& x = workload.inputs[0];
-  int64_t widest = common_power_of_two(16, x.pixel_stride, x.channel_offset);
-  while (widest > 4 && x.channel_offset + round_up(x.c, widest) > x.pixel_stride) widest /= 2;
-  return widest;
-}
+int64_t widest_vector(const Workload& workload) { return readable_vector(workload.inputs[0], 16); }
 
 Plan::Plan(const Workload& workload, const Config& config)
     : channels(config.at("channels")),
@@ -50,7 +46,6 @@ Plan::Plan(const Workload& workload, const Config& config)
       input_channels(workload.inputs[0].c),
       output_channels(workload.output.c) {
   const Window& window = workload.window;
-  const TensorForm& x = workload.inputs[0];
   const TensorForm& y = workload.output;
   threads = block_c * block_w * block_h;
   tile_channels = block_c * channels;
@@ -72,15 +67,16 @@ Plan::Plan(const Workload& workload, const Config& config)
   quads = ceil_div((group - 1) * window.stride_w + window.kernel_w, 4);
   tile_cols = span(block_w * run_w, window.stride_w, window.kernel_w, window.dilation_w);
   tile_rows = span(block_h * run_h, window.stride_h, window.kernel_h, window.dilation_h);
-  copy_vector = common_power_of_two(16, x.pixel_stride, x.channel_offset, tile_channels);
-  while (copy_vector > 4 && x.channel_offset + round_up(input_channels, copy_vector) > x.pixel_stride) copy_vector /= 2;
+  copy_vector = common_power_of_two(widest_vector(workload), tile_channels);
   smem_bytes = shared_tile ? tile_cols * tile_rows * tile_channels : 0;
   weight_vectors = window.kernel_h * (transposed ? group * quads : window.kernel_w) * multiplier;
 
-  covered_lanes = part == multiplier ? round_up(output_channels, 4) : output_channels;
+  const int64_t written = owns_pad_lanes(y) ? round_up(output_channels, 4) : output_channels;
+  covered_lanes = part == multiplier ? written : output_channels;
   store_lanes = part == multiplier
                     ? common_power_of_two(16, channels * multiplier, y.pixel_stride, y.channel_offset, covered_lanes)
                     : 1;
+  if (store_lanes < 4) store_lanes = 1;
   const int64_t words = channels / 4, outputs = run_w * run_h;
   const int64_t row_weights = (transposed ? group * quads : window.kernel_w) * part * 4;
   const int64_t zero_point = workload.weight_zero_point == ZeroPointForm::zero

@@ -69,6 +69,7 @@ std::optional<std::string> why_redundant(const Workload& workload, const Plan& p
 std::optional<std::string> why_unsupported(const Workload& workload, const Target& target) {
   if (workload.kind != OpKind::conv2d || !workload.is_depthwise()) return "it is no depthwise conv2d";
   if (target.compute_capability() < 61) return fmt::format("{} has no dp4a", target.name);
+  if (widest_vector(workload) < 4) return "the channels of a slice of wider pixels do not fill whole words";
   const Window& window = workload.window;
   if ((window.kernel_w - 1) * window.dilation_w + 1 > 32) {
     return fmt::format("a filter {} columns wide exceeds the 32 of a thread",

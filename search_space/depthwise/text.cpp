@@ -290,7 +290,7 @@ const char* const kOtherPadsText = R"(
     constexpr int kColumns = kBlockW * kRunW, kPixels = kBlockH * kRunH * kColumns;
 #pragma unroll 1
     for (int unit = threadIdx.x; unit < kPixels * kOtherPads; unit += kThreads) {
-      const int pad = unit % kOtherPads, at = pad < kYOffset ? pad : pad + kCoveredLanes;
+      const int at = kCoveredLanes + unit % kOtherPads;
       const int q = w_block * kColumns + unit / kOtherPads % kColumns;
       const int p = h_block * (kBlockH * kRunH) + unit / (kOtherPads * kColumns);
       if (p < kP && q < kQ) {

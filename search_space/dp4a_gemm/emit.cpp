@@ -39,8 +39,7 @@ std::string shape_constants(const Workload& workload, const Plan& plan) {
   constants.add("PadTop", window.pad_top).add("PadLeft", window.pad_left);
   constants.add("MayLeaveImage", plan.shape.may_leave_image ? 1 : 0);
   constants.add("XStride", x.pixel_stride).add("XOffset", x.channel_offset);
-  const bool other_pads = foreign_lanes(workload) > 0 && !plan.shape.tiles_write_pads;
-  constants.add("OtherPads", other_pads ? foreign_lanes(workload) : 0);
+  constants.add("OtherPads", plan.shape.tiles_write_pads ? 0 : pad_lanes(workload));
   return constants.text();
 }
 
@@ -131,7 +130,7 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   text += zero_point_source(workload);
   text += finish_source(workload);
   text += plan.staged_epilogue ? kStagedEpilogueText : kDirectEpilogueText;
-  if (foreign_lanes(workload) > 0 && !plan.shape.tiles_write_pads) text += kOtherPadsText;
+  if (pad_lanes(workload) > 0 && !plan.shape.tiles_write_pads) text += kOtherPadsText;
   text += "}\n";
   return kernel;
 }

@@ -27,14 +27,11 @@ Shape::Shape(const Workload& workload)
       taps(workload.window.kernel_h * workload.window.kernel_w) {
   const TensorForm& x = workload.inputs[0];
   const TensorForm& y = workload.output;
-  // One group may read its pad lanes along, several may not: they are the next group's, or past the buffer.
-  widest_vector = common_power_of_two(16, x.pixel_stride, x.channel_offset, groups > 1 ? group_channels : 0);
-  while (groups == 1 && widest_vector > 4 &&
-         x.channel_offset + round_up(group_channels, widest_vector) > x.pixel_stride) {
-    widest_vector /= 2;
-  }
+  // Several groups may not read past their channels: the next lanes are the next group's, or past the buffer.
+  widest_vector =
+      groups > 1 ? common_power_of_two(16, x.pixel_stride, x.channel_offset, group_channels) : readable_vector(x, 16);
   if (widest_vector < 4) widest_vector = 1;
-  tiles_write_pads = groups == 1 && y.channel_offset == 0;
+  tiles_write_pads = groups == 1 && owns_pad_lanes(y);
   stored_columns = tiles_write_pads ? y.pixel_stride : columns;
   const Window& window = workload.window;
   may_leave_image = window.pad_top > 0 || window.pad_left > 0 || window.pad_bottom > 0 || window.pad_right > 0;

@@ -23,7 +23,7 @@ std::string constants_source(const Workload& workload, const Plan& plan) {
   constants.add("DilationH", window.dilation_h).add("DilationW", window.dilation_w);
   constants.add("PadTop", window.pad_top).add("PadLeft", window.pad_left);
   constants.add("WeightZeroPoint", workload.weight_zero_point != ZeroPointForm::zero ? 1 : 0);
-  constants.add("OtherPads", y.pixel_stride - plan.covered_lanes).add("CoveredLanes", plan.covered_lanes);
+  constants.add("CoveredLanes", plan.covered_lanes);
   constants.add("Threads", plan.threads).add("Channels", plan.channels).add("RunW", plan.run_w);
   constants.add("BlockC", plan.block_c).add("BlockW", plan.block_w).add("BlockH", plan.block_h);
   constants.add("CBlocks", plan.c_blocks).add("WBlocks", plan.w_blocks).add("HBlocks", plan.h_blocks);
@@ -60,7 +60,6 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   text += fmt::format(fmt::runtime(kRowLoopText), plan.unrolled ? workload.window.kernel_h : 1);
   text += finish_source(workload) + zero_points_source(workload);
   text += kEpilogueText;
-  if (workload.output.pixel_stride > plan.covered_lanes) text += kOtherPadsText;
   text += "}\n";
   return kernel;
 }

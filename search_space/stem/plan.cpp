@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "search_space/arithmetic.h"
+#include "search_space/product_epilogue.h"
 
 namespace warpwright::stem {
 
@@ -18,7 +19,7 @@ Plan::Plan(const Workload& workload, const Config& config)
       output_channels(workload.output.c) {
   const Window& window = workload.window;
   const TensorForm& y = workload.output;
-  covered_lanes = y.channel_offset == 0 ? y.pixel_stride : round_up(y.c, 4);
+  covered_lanes = y.c + pad_lanes(workload);
   threads = block_c * block_w * block_h;
   tile_channels = block_c * channels;
   c_blocks = ceil_div(covered_lanes, tile_channels);
@@ -34,6 +35,7 @@ Plan::Plan(const Workload& workload, const Config& config)
   weight_bytes = window.kernel_h * window.kernel_w * tile_channels * 4;
   smem_bytes = tile_bytes + (direct_weights ? 0 : weight_bytes);
   store_lanes = common_power_of_two(std::min<int64_t>(16, channels), y.pixel_stride, y.channel_offset, covered_lanes);
+  if (store_lanes < 4) store_lanes = 1;
   const int64_t zero_point = workload.weight_zero_point == ZeroPointForm::zero ? 0 : run_w;
   registers = 40 + run_w * channels + in_cols + std::min<int64_t>(channels, 16) + zero_point;
 }

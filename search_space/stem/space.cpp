@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "search_space/arithmetic.h"
+#include "search_space/product_epilogue.h"
 #include "search_space/stem/plan.h"
 
 namespace warpwright::stem {
@@ -84,7 +85,7 @@ std::optional<std::string> why_unsupported(const Workload& workload, const Targe
 
 Space make_space(const Workload& workload, const Target& target) {
   const TensorForm& y = workload.output;
-  const int64_t lanes = power_of_two_above(y.channel_offset == 0 ? y.pixel_stride : round_up(y.c, 4));
+  const int64_t lanes = power_of_two_above(round_up(y.c + pad_lanes(workload), 4));
   const int64_t columns = power_of_two_above(y.w), rows = power_of_two_above(y.h);
   std::vector<Knob> knobs = {
       {"channels", powers_of_two(4, std::min<int64_t>(32, lanes))},

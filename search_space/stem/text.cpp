@@ -104,20 +104,4 @@ const char* const kEpilogueText = R"(
   }
 )";
 
-const char* const kOtherPadsText = R"(
-  if (c_block == 0) {
-    constexpr int kColumns = kBlockW * kRunW;
-#pragma unroll 1
-    for (int unit = threadIdx.x; unit < kBlockH * kColumns * kOtherPads; unit += kThreads) {
-      const int pad = unit % kOtherPads, at = pad < kYOffset ? pad : pad + kCoveredLanes;
-      const int row = h_block * kBlockH + unit / (kOtherPads * kColumns);
-      const int column = w_block * kColumns + unit / kOtherPads % kColumns;
-      if (row < kP && column < kQ) {
-        y[static_cast<long long>((image * kP + row) * kQ + column) * kYStride + at] =
-            static_cast<unsigned char>(pad_code);
-      }
-    }
-  }
-)";
-
 }  // namespace warpwright::stem

@@ -10,6 +10,5 @@ extern const char* const kSharedWeightsText;  // load_weights(to, tap)
 extern const char* const kDirectWeightsText;
 extern const char* const kRowLoopText;  // a format string for the unroll factor
 extern const char* const kEpilogueText;
-extern const char* const kOtherPadsText;
 
 }  // namespace warpwright::stem
