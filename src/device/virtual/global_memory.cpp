@@ -86,10 +86,4 @@ std::string GlobalMemory::describe(uint64_t address) const {
   return fmt::format("buffer '{}' offset {} of {} bytes", found.label, offset, found.bytes);
 }
 
-uint64_t GlobalMemory::bytes_in_use() const {
-  uint64_t sum = 0;
-  for (const Allocation& slot : slots_) sum += slot.host == nullptr ? 0 : slot.bytes;
-  return sum;
-}
-
 }  // namespace warpwright::virtual_gpu

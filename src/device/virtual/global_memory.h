@@ -60,7 +60,6 @@ class GlobalMemory {
   }
   /// ``'label' + offset`` for messages; also for addresses outside.
   std::string describe(uint64_t address) const;
-  uint64_t bytes_in_use() const;
 
  private:
   bool is_checked_;
