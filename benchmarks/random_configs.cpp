@@ -100,8 +100,12 @@ class Bench {
         case KernelArgument::Role::output:
           launch.arguments.push_back(buffer(Tensor(workload.output.dtype, {workload.output.buffer_elements()})));
           break;
-        case KernelArgument::Role::constant: launch.arguments.push_back(buffer(packed[i])); break;
-        case KernelArgument::Role::scalar: launch.arguments.push_back(bind_scalar(packed[i])); break;
+        case KernelArgument::Role::constant:
+          launch.arguments.push_back(buffer(packed[i]));
+          break;
+        case KernelArgument::Role::scalar:
+          launch.arguments.push_back(bind_scalar(packed[i]));
+          break;
       }
     }
     Outcome outcome = device_->time(launch, {});

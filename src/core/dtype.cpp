@@ -11,10 +11,14 @@ size_t size_bytes(DType dtype) { return dtype == DType::s8 || dtype == DType::u8
 
 std::string_view name(DType dtype) {
   switch (dtype) {
-    case DType::s8: return "s8";
-    case DType::u8: return "u8";
-    case DType::s32: return "s32";
-    case DType::f32: return "f32";
+    case DType::s8:
+      return "s8";
+    case DType::u8:
+      return "u8";
+    case DType::s32:
+      return "s32";
+    case DType::f32:
+      return "f32";
   }
   throw InternalError("unknown element type");
 }

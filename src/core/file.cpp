@@ -43,7 +43,8 @@ std::string read_file(const std::filesystem::path& path, int64_t limit_bytes) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.value() < 0) throw UsageError(fmt::format("cannot read '{}': {}", path.string(), reason()));
   struct stat status {};
-  if (::fstat(file.value(), &status) != 0) throw UsageError(fmt::format("cannot read '{}': {}", path.string(), reason()));
+  if (::fstat(file.value(), &status) != 0)
+    throw UsageError(fmt::format("cannot read '{}': {}", path.string(), reason()));
   if (S_ISDIR(status.st_mode)) throw UsageError(fmt::format("cannot read '{}': it is a folder", path.string()));
   if (status.st_size > limit_bytes) {
     throw UsageError(fmt::format("cannot read '{}': {} bytes are more than the limit of {}", path.string(),
@@ -87,9 +88,10 @@ TemporaryFolder::TemporaryFolder(std::string_view prefix) {
   std::filesystem::path root = std::filesystem::temp_directory_path(error);
   std::string pattern = (root / fmt::format("{}.XXXXXX", prefix)).string();
   if (error || ::mkdtemp(pattern.data()) == nullptr) {
-    throw EnvironmentError(fmt::format("cannot make a temporary folder in '{}': {}; set TMPDIR to a folder that can be "
-                                       "written",
-                                       root.string(), reason()));
+    throw EnvironmentError(
+        fmt::format("cannot make a temporary folder in '{}': {}; set TMPDIR to a folder that can be "
+                    "written",
+                    root.string(), reason()));
   }
   path_ = pattern;
 }

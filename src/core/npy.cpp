@@ -67,10 +67,14 @@ Shape shape_of(const std::filesystem::path& path, std::string_view value) {
 
 std::string_view descriptor_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: return "<f4";
-    case DType::s32: return "<i4";
-    case DType::s8: return "|i1";
-    case DType::u8: return "|u1";
+    case DType::f32:
+      return "<f4";
+    case DType::s32:
+      return "<i4";
+    case DType::s8:
+      return "|i1";
+    case DType::u8:
+      return "|u1";
   }
   throw InternalError("unknown element type");
 }

@@ -36,10 +36,10 @@ Evidence evidence_from_name(std::string_view text);
 
 struct Outcome {
   OutcomeKind kind = OutcomeKind::infrastructure;
-  std::string message;              // first line for people; empty when ok
-  std::string log;                  // full compiler or fault log
-  std::vector<double> samples_us;   // only when ok
-  std::string limited_by;           // of a virtual time: what bound it; else empty
+  std::string message;             // first line for people; empty when ok
+  std::string log;                 // full compiler or fault log
+  std::vector<double> samples_us;  // only when ok
+  std::string limited_by;          // of a virtual time: what bound it; else empty
 
   bool ok() const { return kind == OutcomeKind::ok; }
   /// Throws InternalError unless ok.

@@ -10,7 +10,7 @@
 namespace warpwright {
 
 struct ProgramTensor {
-  std::string name;         // of the ONNX tensor it holds
+  std::string name;  // of the ONNX tensor it holds
   TensorForm form;
   int64_t arena_offset = 0;  // bytes into the arena, a multiple of 256; by the memory plan
   int first_step = 0;        // life: written by this step (-1: a graph input)

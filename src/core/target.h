@@ -10,7 +10,7 @@
 
 namespace warpwright {
 
-struct Target {  // NOLINT(bugprone-exception-escape): moving Json is noexcept
+struct Target {             // NOLINT(bugprone-exception-escape): moving Json is noexcept
   std::string name;         // preset name, e.g. `rtx4090`
   std::string device_name;  // as the driver gives it, e.g. `NVIDIA GeForce RTX 4090`
   int compute_major = 0, compute_minor = 0;

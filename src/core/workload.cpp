@@ -128,17 +128,13 @@ std::string_view name(OpKind kind) {
 
 OpKind op_kind_from_name(std::string_view text) { return from_name(kKinds, Json{{"kind", text}}, "kind"); }
 
-int64_t TensorForm::buffer_elements() const {
-  return layout == Layout::nhwc ? pixels() * pixel_stride : pixels() * c;
-}
+int64_t TensorForm::buffer_elements() const { return layout == Layout::nhwc ? pixels() * pixel_stride : pixels() * c; }
 
 int64_t TensorForm::buffer_bytes() const { return buffer_elements() * static_cast<int64_t>(size_bytes(dtype)); }
 
 bool Workload::is_depthwise() const { return kind == OpKind::conv2d && groups > 1 && groups == inputs.at(0).c; }
 
-int64_t Workload::reduction_size() const {
-  return window.kernel_h * window.kernel_w * (inputs.at(0).c / groups);
-}
+int64_t Workload::reduction_size() const { return window.kernel_h * window.kernel_w * (inputs.at(0).c / groups); }
 
 int64_t Workload::multiply_adds() const {
   return is_matrix_product() ? output.pixels() * output.c * reduction_size() : 0;
@@ -146,10 +142,9 @@ int64_t Workload::multiply_adds() const {
 
 std::string Workload::summary() const {
   const TensorForm& x = inputs.at(0);
-  std::string text = kind == OpKind::dense
-                         ? fmt::format("dense {}x{} -> {}", x.n, x.c, output.c)
-                         : fmt::format("{} {}x{}x{}x{} -> {}x{}x{}", warpwright::name(kind), x.n, x.h, x.w, x.c,
-                                       output.h, output.w, output.c);
+  std::string text = kind == OpKind::dense ? fmt::format("dense {}x{} -> {}", x.n, x.c, output.c)
+                                           : fmt::format("{} {}x{}x{}x{} -> {}x{}x{}", warpwright::name(kind), x.n, x.h,
+                                                         x.w, x.c, output.h, output.w, output.c);
   if (has_window(kind)) text += fmt::format(" k{}x{} s{}", window.kernel_h, window.kernel_w, window.stride_h);
   if (window.dilation_h > 1) text += fmt::format(" d{}", window.dilation_h);
   if (groups > 1) text += fmt::format(" g{}", groups);

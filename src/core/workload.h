@@ -140,8 +140,8 @@ void check(const Workload& workload, const Values& values);
 
 /// Lanes of a pixel that hold `channels`: 4 up to 4 channels, else the next multiple of 16.
 int64_t padded_channels(int64_t channels);
-/// Whether whoever writes this nhwc tensor fills the lanes beyond its channels with pad_code. False for a slice of wider
-/// pixels: its other lanes belong to other tensors, and no kernel touches them.
+/// Whether whoever writes this nhwc tensor fills the lanes beyond its channels with pad_code. False for a slice of
+/// wider pixels: its other lanes belong to other tensors, and no kernel touches them.
 bool owns_pad_lanes(const TensorForm& form);
 
 /// Forms with the pixel stride of the project's own layout.

@@ -46,8 +46,8 @@ void check_codes(const TensorForm& form, const char* which) {
 
 void check_window(const Workload& workload) {
   const Window& window = workload.window;
-  for (int64_t value : {window.kernel_h, window.kernel_w, window.stride_h, window.stride_w, window.dilation_h,
-                        window.dilation_w}) {
+  for (int64_t value :
+       {window.kernel_h, window.kernel_w, window.stride_h, window.stride_w, window.dilation_h, window.dilation_w}) {
     require(value >= 1 && value <= 1 << 16, fmt::format("window value {} is out of range", value));
   }
   for (int64_t value : {window.pad_top, window.pad_left, window.pad_bottom, window.pad_right}) {
@@ -96,10 +96,10 @@ void check_matrix_product(const Workload& workload) {
     int64_t span = in + pad - dilation * (kernel - 1) - 1;
     return span < 0 ? int64_t{0} : span / stride + 1;
   };
-  require(y.h == extent(x.h, window.pad_top + window.pad_bottom, window.kernel_h, window.dilation_h, window.stride_h) &&
-              y.w == extent(x.w, window.pad_left + window.pad_right, window.kernel_w, window.dilation_w,
-                            window.stride_w),
-          "the output extents do not follow from the window");
+  require(
+      y.h == extent(x.h, window.pad_top + window.pad_bottom, window.kernel_h, window.dilation_h, window.stride_h) &&
+          y.w == extent(x.w, window.pad_left + window.pad_right, window.kernel_w, window.dilation_w, window.stride_w),
+      "the output extents do not follow from the window");
 }
 
 void check_broadcast(const Workload& workload) {
@@ -263,7 +263,9 @@ void check(const Workload& workload, const Values& map) {
   const DType out = workload.output.dtype;
   switch (workload.kind) {
     case OpKind::conv2d:
-    case OpKind::dense: check_product_values(workload, values); break;
+    case OpKind::dense:
+      check_product_values(workload, values);
+      break;
     case OpKind::quantize:
       values.scale("scale");
       values.zero_point("zero_point", out);
@@ -273,7 +275,9 @@ void check(const Workload& workload, const Values& map) {
       values.scale("scale");
       values.zero_point("zero_point", workload.inputs[0].dtype);
       break;
-    case OpKind::lookup: values.take("table", DType::u8, 256); break;
+    case OpKind::lookup:
+      values.take("table", DType::u8, 256);
+      break;
     case OpKind::add:
     case OpKind::mul:
       for (int side = 0; side < 2; ++side) {
@@ -290,7 +294,8 @@ void check(const Workload& workload, const Values& map) {
       break;
     case OpKind::max_pool:
     case OpKind::concat:
-    case OpKind::layout: break;
+    case OpKind::layout:
+      break;
   }
   if (is_code(out) && workload.output.layout == Layout::nhwc) values.zero_point("pad_code", out);
   values.done();

@@ -90,21 +90,21 @@ class Device {
 };
 
 struct DeviceOptions {
-  bool checked = true;                         // virtual: every check on; false: the fast mode
+  bool checked = true;                          // virtual: every check on; false: the fast mode
   uint64_t instruction_limit = 40'000'000'000;  // virtual: thread-level... see virtual_device.h
-  uint64_t seed = 1;                           // virtual: order of CTAs
-  int jobs = 0;                                // virtual: host threads, 0: all cores
+  uint64_t seed = 1;                            // virtual: order of CTAs
+  int jobs = 0;                                 // virtual: host threads, 0: all cores
 };
 
 /// One line of `warpwright devices`.
 struct DeviceListing {
-  std::string name;         // what --device takes: `cuda:0`, `virtual:rtx4090`
+  std::string name;  // what --device takes: `cuda:0`, `virtual:rtx4090`
   std::string description;
   Target target;
 };
 
-/// `cuda:N`, `cuda:GPU-uuid`, `virtual:TARGET` or `virtual:FILE.json`, `auto` (cuda:0). Throws UsageError for an unknown
-/// name (it lists the kinds) and EnvironmentError when there is no driver or card.
+/// `cuda:N`, `cuda:GPU-uuid`, `virtual:TARGET` or `virtual:FILE.json`, `auto` (cuda:0). Throws UsageError for an
+/// unknown name (it lists the kinds) and EnvironmentError when there is no driver or card.
 std::unique_ptr<Device> open_device(std::string_view name, const DeviceOptions& options = {});
 /// The Target of a device name without opening more than it takes.
 Target target_of_device(std::string_view name);

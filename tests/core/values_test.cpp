@@ -24,11 +24,11 @@ TEST(Config, text_is_canonical_and_round_trips) {
 }
 
 TEST(Config, foreign_json_is_refused) {
-  for (const char* text : {"[]", "{}", R"({"family":1,"knobs":{},"space_version":1})",
-                           R"({"family":"a","knobs":[],"space_version":1})",
-                           R"({"family":"a","knobs":{"x":1.5},"space_version":1})",
-                           R"({"family":"a","knobs":{"x":"1"},"space_version":1})",
-                           R"({"family":"a","knobs":{},"space_version":1,"more":1})"}) {
+  for (const char* text :
+       {"[]", "{}", R"({"family":1,"knobs":{},"space_version":1})", R"({"family":"a","knobs":[],"space_version":1})",
+        R"({"family":"a","knobs":{"x":1.5},"space_version":1})",
+        R"({"family":"a","knobs":{"x":"1"},"space_version":1})",
+        R"({"family":"a","knobs":{},"space_version":1,"more":1})"}) {
     EXPECT_THROW(config_from_json(Json::parse(text)), UsageError) << text;
   }
 }
