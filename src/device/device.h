@@ -91,7 +91,7 @@ class Device {
 
 struct DeviceOptions {
   bool checked = true;                          // virtual: every check on; false: the fast mode
-  uint64_t instruction_limit = 40'000'000'000;  // virtual: thread-level... see virtual_device.h
+  uint64_t instruction_limit = 40'000'000'000;  // virtual: warp instructions of one launch
   uint64_t seed = 1;                            // virtual: order of CTAs
   int jobs = 0;                                 // virtual: host threads, 0: all cores
 };
