@@ -11,6 +11,8 @@ namespace warpwright::depthwise {
 
 namespace {
 
+constexpr int64_t kSectorBytes = 32;
+
 /// Cycles of one streaming multiprocessor, roughly: pipes, latencies and waves, without any measurement.
 double cycles(const Workload& workload, const Plan& plan, const Target& target) {
   const double warps = std::ceil(static_cast<double>(plan.threads) / 32);
@@ -28,12 +30,21 @@ double cycles(const Workload& workload, const Plan& plan, const Target& target) 
   const double rounds = static_cast<double>(ceil_div(ctas_of_sm, resident));
   const double dot = all_warps * static_cast<double>(plan.products) * 0.5;
   const double conversion = all_warps * outputs * 2.5;
-  const double latency = rounds * (issued * 2 + (plan.shared_tile ? 1300 : 1100));
+  // A rolled loop waits for the loads of every filter row.
+  const double waits = plan.unrolled ? 1.0 : static_cast<double>(workload.window.kernel_h);
+  const double latency = rounds * (issued * 2 + (plan.shared_tile ? 1300 : 600 + 450 * waits));
+  // Lanes side by side read neighbouring channels; memory moves whole sectors.
+  const int64_t side_by_side = std::min<int64_t>(32, plan.block_c) * plan.channels;
+  const double waste = static_cast<double>(round_up(side_by_side, kSectorBytes)) / static_cast<double>(side_by_side);
   const Resources resources = resources_of(workload, plan);
-  const double l2 = static_cast<double>(resources.global_load_bytes + resources.global_store_bytes) / target.sm_count /
-                    (plan.shared_tile ? 16 : 48);
+  const double l1 = static_cast<double>(resources.global_load_bytes) * waste / target.sm_count / 128;
+  const int64_t tile_bytes = plan.tile_rows * plan.tile_cols * round_up(plan.tile_channels, kSectorBytes);
+  const int64_t weight_bytes = plan.weight_vectors * plan.tile_channels * 4;
+  const double l2 = (static_cast<double>(plan.ctas * (tile_bytes + weight_bytes)) +
+                     static_cast<double>(resources.global_store_bytes) * waste) /
+                    target.sm_count / 16;
   double sum = 0;
-  for (const double bound : {dot, all_warps * issued * 0.25, conversion, latency, l2}) sum += std::pow(bound, 4);
+  for (const double bound : {dot, all_warps * issued * 0.25, conversion, latency, l1, l2}) sum += std::pow(bound, 4);
   return std::pow(sum, 0.25);
 }
 

@@ -27,7 +27,9 @@ double cycles(const Workload& workload, const Plan& plan, const Target& target) 
   const int64_t ctas_of_sm = ceil_div(plan.ctas, target.sm_count);
   const double all_warps = static_cast<double>(ctas_of_sm) * warps;
   const double rounds = static_cast<double>(ceil_div(ctas_of_sm, resident));
-  const double latency = rounds * (issued * 2 + 1600);
+  // A rolled loop waits for the shared loads of every filter row.
+  const double waits = plan.unrolled ? 1.0 : static_cast<double>(window.kernel_h);
+  const double latency = rounds * (issued * 2 + 1550 + 60 * waits);
   const Resources resources = resources_of(workload, plan);
   const double l2 = static_cast<double>(resources.global_load_bytes + resources.global_store_bytes) / target.sm_count /
                     (plan.direct_weights ? 64 : 16);
