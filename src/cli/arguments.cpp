@@ -17,8 +17,8 @@ namespace {
 /// Splits at the last `=`: names of tensors may hold one, shapes do not.
 std::pair<std::string, std::string> split_assignment(const std::string& flag, const std::string& argument, size_t at) {
   if (at == std::string::npos || at == 0 || at + 1 == argument.size()) {
-    throw UsageError(fmt::format("{} {}: write it as NAME={}", flag, argument,
-                                 flag == "--shape" ? "1,3,224,224" : "FILE.npy"));
+    throw UsageError(
+        fmt::format("{} {}: write it as NAME={}", flag, argument, flag == "--shape" ? "1,3,224,224" : "FILE.npy"));
   }
   return {argument.substr(0, at), argument.substr(at + 1)};
 }
@@ -103,7 +103,8 @@ void refuse_overwrite(const std::filesystem::path& output, const Paths& inputs) 
   for (const std::filesystem::path& input : inputs) {
     std::error_code ignored;
     if (std::filesystem::equivalent(output, input, ignored)) {
-      throw UsageError(fmt::format("{} would be overwritten, but it is an input: choose another name", output.string()));
+      throw UsageError(
+          fmt::format("{} would be overwritten, but it is an input: choose another name", output.string()));
     }
   }
 }

@@ -78,9 +78,9 @@ double add_kernels(Loaded& loaded, const TimingOptions& timing, double total, Ta
     sum += us;
     const PackageStep& planned = loaded.package.steps[step];
     const std::string evidence = planned.evidence ? std::string(name(*planned.evidence)) : "-";
-    table.add({std::to_string(step), program.steps[step].workload.summary(), summary(planned.config), planned.rung,
-               evidence, fmt::format("{:.2f}", us), fmt::format("{:.1f} %", 100 * us / total), outcome.limited_by,
-               short_list(program.steps[step].onnx_nodes)});
+    table.add({std::to_string(step), program.steps[step].workload.summary(), planned.rung, evidence,
+               fmt::format("{:.2f}", us), fmt::format("{:.1f} %", 100 * us / total), outcome.limited_by,
+               short_list(program.steps[step].onnx_nodes), summary(planned.config)});
     kernels.push_back({{"step", step},
                        {"workload", program.steps[step].workload.summary()},
                        {"config", to_json(planned.config)},
@@ -98,8 +98,8 @@ int bench_one(const Options& options, Device& device, const TimingOptions& timin
   const std::vector<double> samples = samples_of(loaded.session.time(timing), "the whole package");
   const double total = median(samples);
   const bool estimate = device.evidence() == Evidence::virtual_device;
-  Table table({"step", "workload", "config", "rung", "evidence", estimate ? ">est. us" : ">us", ">share", "limited by",
-               "ONNX nodes"});
+  Table table({">step", "workload", "rung", "evidence", estimate ? ">est. us" : ">us", ">share", "limited by",
+               "ONNX nodes", "config"});
   Json kernels = Json::array();
   const double sum = add_kernels(loaded, timing, total, table, kernels);
   if (options.json) {
@@ -112,9 +112,10 @@ int bench_one(const Options& options, Device& device, const TimingOptions& timin
     return kDone;
   }
   table.print();
-  fmt::print("kernels {:.2f} us + between kernels {:.2f} us = total {:.2f} us (median of {}; p90 {:.2f}, p99 {:.2f}){}\n",
-             sum, total - sum, total, samples.size(), percentile(samples, 0.9), percentile(samples, 0.99),
-             estimate ? "; times are estimates of the virtual device" : "");
+  fmt::print(
+      "kernels {:.2f} us + between kernels {:.2f} us = total {:.2f} us (median of {}; p90 {:.2f}, p99 {:.2f}){}\n", sum,
+      total - sum, total, samples.size(), percentile(samples, 0.9), percentile(samples, 0.99),
+      estimate ? "; times are estimates of the virtual device" : "");
   return kDone;
 }
 
@@ -131,8 +132,9 @@ int bench_two(const Options& options, Device& device, const TimingOptions& timin
     fmt::print("{}\n", Json{{"schema", "warpwright.bench/1"},
                             {"device", device.description()},
                             {"estimate", estimate},
-                            {"packages", {{{"path", options.package}, {"total", summary_json(ours)}},
-                                          {{"path", options.other}, {"total", summary_json(theirs)}}}},
+                            {"packages",
+                             {{{"path", options.package}, {"total", summary_json(ours)}},
+                              {{"path", options.other}, {"total", summary_json(theirs)}}}},
                             {"ratio", ratio}}
                            .dump(2));
     return kDone;

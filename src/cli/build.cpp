@@ -82,20 +82,18 @@ std::vector<std::string> nodes_of(const Program& program, const PlannedKernel& k
   return nodes;
 }
 
-std::string evidence_text(const Choice& choice) {
-  return choice.evidence ? std::string(name(*choice.evidence)) : "-";
-}
+std::string evidence_text(const Choice& choice) { return choice.evidence ? std::string(name(*choice.evidence)) : "-"; }
 
 void print_kernels(const Program& program, const Plan& plan) {
-  Table table({">step", "workload", "ONNX nodes", "config", "rung", "evidence", ">trials", ">default us", ">best us",
-               ">gain"});
+  Table table(
+      {">step", "workload", "ONNX nodes", "rung", "evidence", ">trials", ">default us", ">best us", ">gain", "config"});
   for (size_t step = 0; step < program.steps.size(); ++step) {
     const PlannedKernel& kernel = plan.kernels[plan.kernel_of_step[step]];
     const Choice& choice = kernel.choice;
     table.add({std::to_string(step), kernel.task.workload.summary(), short_list(program.steps[step].onnx_nodes),
-               summary(choice.config), std::string(name(choice.rung)), evidence_text(choice),
+               std::string(name(choice.rung)), evidence_text(choice),
                choice.trials > 0 ? std::to_string(choice.trials) : "-", us_text(choice.default_us),
-               us_text(choice.best_us), gain_text(choice.default_us, choice.best_us)});
+               us_text(choice.best_us), gain_text(choice.default_us, choice.best_us), summary(choice.config)});
   }
   table.print();
 }
@@ -268,9 +266,10 @@ VerbBody build_verb(CLI::App& app) {
   app.add_option("model", options->model, "the ONNX model")->required();
   app.add_option("--db", options->databases, "a database of `tune`; several are read as if merged")
       ->allow_extra_args(false);
-  app.add_option("--target", options->target,
-                 "the card: rtx4090, virtual:rtx4090, FILE.json of `devices --json`, auto (default: the lock's, the one "
-                 "device of the records, or auto)");
+  app.add_option(
+      "--target", options->target,
+      "the card: rtx4090, virtual:rtx4090, FILE.json of `devices --json`, auto (default: the lock's, the one "
+      "device of the records, or auto)");
   app.add_option("-o,--output", options->output, "the package to write");
   app.add_option("--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224")->allow_extra_args(false);
   app.add_option("--require-hit", options->require_hit, "exit 1 unless every kernel is at least on this rung")
@@ -282,7 +281,8 @@ VerbBody build_verb(CLI::App& app) {
   app.add_option("--lock", options->lock, "a lock file whose kernels are taken as they are");
   app.add_option("--write-lock", options->write_lock, "write the chosen kernels as a lock file");
   app.add_option("--nvrtc", options->nvrtc, "path of libnvrtc");
-  app.add_option("--jobs", options->jobs, "processes that compile (default: one a core)")->check(CLI::NonNegativeNumber);
+  app.add_option("--jobs", options->jobs, "processes that compile (default: one a core)")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--dry-run", options->dry_run, "choose and report, compile and write nothing");
   app.add_flag("--json", options->json, "print JSON");
   return [options] { return build(*options); };

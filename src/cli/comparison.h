@@ -11,15 +11,15 @@ namespace warpwright {
 
 /// All zero: bit for bit, only that every NaN equals every NaN.
 struct Tolerance {
-  int64_t lsb = 0;           // integer types: steps
+  int64_t lsb = 0;            // integer types: steps
   double rtol = 0, atol = 0;  // f32: |got - expected| <= atol + rtol * |expected|
 };
 
 struct Difference {
   int64_t elements = 0, wrong = 0;
-  int64_t first_wrong = -1;      // linear index
-  std::string got, expected;     // there
-  double largest = 0;            // |got - expected| over all elements; infinity where one is NaN alone
+  int64_t first_wrong = -1;   // linear index
+  std::string got, expected;  // there
+  double largest = 0;         // |got - expected| over all elements; infinity where one is NaN alone
 };
 
 /// Throws UsageError that names `what` when types or shapes differ.

@@ -17,7 +17,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> databases;
-  std::string record, task, outcome, arch;
+  std::string database, record, task, outcome, arch;
   int limit = 20;
   bool json = false;
 };
@@ -87,11 +87,11 @@ void print_records(const std::vector<Record>& records, const std::string& schema
     fmt::print("{}\n", Json{{"schema", schema}, {"records", list}}.dump(2));
     return;
   }
-  Table table({"record", "workload", "config", "device", "evidence", "outcome", ">us", "limited by"});
+  Table table({"record", "workload", "device", "evidence", "outcome", ">us", "limited by", "config"});
   for (const Record& record : records) {
-    table.add({record.content_key.substr(0, 12), workload_text(record.workload_json), config_text(record.config_json),
-               record.device_name, std::string(name(record.evidence)), std::string(name(record.outcome.kind)),
-               us_text(us_of(record)), record.outcome.limited_by});
+    table.add({record.content_key.substr(0, 12), workload_text(record.workload_json), record.device_name,
+               std::string(name(record.evidence)), std::string(name(record.outcome.kind)), us_text(us_of(record)),
+               record.outcome.limited_by, config_text(record.config_json)});
   }
   table.print();
 }
@@ -139,7 +139,8 @@ int stats(const Options& options) {
 
 int list(const Options& options) {
   if (!options.outcome.empty()) outcome_kind_from_name(options.outcome);
-  print_records(open(options)->list(options.task, options.outcome, options.limit), "warpwright.db-list/1", options.json);
+  print_records(open(options)->list(options.task, options.outcome, options.limit), "warpwright.db-list/1",
+                options.json);
   return kDone;
 }
 
@@ -174,7 +175,7 @@ int best(const Options& options) {
 }
 
 int show(const Options& options) {
-  const auto record = open(options)->find(options.record);
+  const auto record = open_database(options.database, OpenMode::read_only)->find(options.record);
   if (!record) throw UsageError(fmt::format("no record whose key begins with {}", options.record));
   Json json = record_json(*record);
   json["schema"] = "warpwright.db-show/1";
@@ -208,7 +209,7 @@ VerbBody db_verb(CLI::App& app) {
   for (CLI::App* sub : {stats_app, list_app, best_app}) {
     sub->add_option("databases", options->databases, "database files, read as if merged")->required();
   }
-  show_app->add_option("database", options->databases, "database file")->required()->expected(1);
+  show_app->add_option("database", options->database, "database file")->required();
   show_app->add_option("record", options->record, "key of the record, or its beginning")->required();
   for (CLI::App* sub : {list_app, best_app}) {
     sub->add_option("--task", options->task, "only this task (key as in `extract`)");

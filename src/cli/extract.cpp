@@ -70,8 +70,8 @@ int print_graph(const Options& options) {
   Graph graph = import_onnx(options.model, parse_shapes(options.shapes));
   run_passes(graph, options.after);
   if (options.json) {
-    fmt::print("{}\n", Json{{"schema", "warpwright.extract/1"}, {"after", options.after}, {"graph", to_json(graph)}}
-                           .dump(2));
+    fmt::print("{}\n",
+               Json{{"schema", "warpwright.extract/1"}, {"after", options.after}, {"graph", to_json(graph)}}.dump(2));
   } else {
     fmt::print("{}", to_text(graph));
   }
@@ -92,8 +92,9 @@ int extract(const Options& options) {
     for (const FamilySize& size : sizes) names.push_back(size.name);
     multiply_adds += task.workload.multiply_adds() * task.weight;
     if (options.json) list.push_back(task_json(task, sizes));
-    table.add({task.key, task.workload.summary(), std::to_string(task.weight), names.empty() ? "none" : short_list(names),
-               legal_text(sizes), std::to_string(task.workload.multiply_adds()), short_list(task.onnx_nodes)});
+    table.add({task.key, task.workload.summary(), std::to_string(task.weight),
+               names.empty() ? "none" : short_list(names), legal_text(sizes),
+               std::to_string(task.workload.multiply_adds()), short_list(task.onnx_nodes)});
   }
   if (options.json) {
     fmt::print("{}\n", Json{{"schema", "warpwright.extract/1"},

@@ -47,9 +47,17 @@ int fail(int status, std::string message) {
   return status;
 }
 
-int parse_failure(const CLI::App& app, const CLI::ParseError& error) {
+int parse_failure(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   const auto chosen = app.get_subcommands();
+  if (chosen.empty() && !first.starts_with('-')) {
+    std::string verbs;
+    for (const Verb& verb : kVerbs) {
+      if (*verb.help != '\0') verbs += (verbs.empty() ? "" : ", ") + std::string(verb.name);
+    }
+    const std::string what = first.empty() ? "name a verb" : "`" + first + "` is no verb";
+    return fail(kWrongUsage, what + "; there are " + verbs + " (see `warpwright --help`)");
+  }
   const std::string help = chosen.empty() ? "warpwright --help" : "warpwright " + chosen[0]->get_name() + " --help";
   return fail(kWrongUsage, std::string(error.what()) + " (see `" + help + "`)");
 }
@@ -67,7 +75,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return parse_failure(app, error);
+    return parse_failure(app, error, argc > 1 ? argv[1] : "");
   }
   for (size_t i = 0; i < kVerbs.size(); ++i) {
     if (app.got_subcommand(kVerbs[i].name)) return bodies[i]();

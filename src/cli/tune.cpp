@@ -206,7 +206,8 @@ int tune_model(const Options& options) {
   running.seed = options.seed;
   running.stop = signals.flag();
   const auto runner = open_worker_runner(running);
-  for (const Task& task : tasks) default_config(task.workload, runner->target());  // refused before the night, not in it
+  for (const Task& task : tasks)
+    default_config(task.workload, runner->target());  // refused before the night, not in it
   const auto database = open_databases(Paths(options.databases.begin(), options.databases.end()), OpenMode::read_write);
   RunKey run_key{model.digest, runner->device_name(), options.seed, limits_json(tuning.limits)};
   if (options.more > 0) {
@@ -216,15 +217,15 @@ int tune_model(const Options& options) {
   }
   const RunInfo run = database->begin_run(run_key, model.name);
   const std::optional<int64_t> most = most_trials(tuning.limits, tasks.size());
-  log_info("run {}: {}, {} on {}, seed {}", run.id, trials_text(run.trials_done, most), model.name,
-           run_key.device_name, run_key.seed);
+  log_info("run {}: {}, {} on {}, seed {}", run.id, trials_text(run.trials_done, most), model.name, run_key.device_name,
+           run_key.seed);
   print_plan(tasks, runner->target());
   const auto cost_model = make_xgboost_cost_model(options.seed);
   TuneSummary summary;
   {
     TuneProgress progress(run, most, tuning.limits.seconds);
-    summary = tune(tasks, *runner, *cost_model, *database, run, tuning,
-                   [&](const TuneSummary& now) { progress.show(now); });
+    summary =
+        tune(tasks, *runner, *cost_model, *database, run, tuning, [&](const TuneSummary& now) { progress.show(now); });
   }
   database->close();
   if (options.json) {

@@ -50,7 +50,8 @@ bool report_outputs(const TensorMap& got, const TensorMap& expected, const Optio
   bool right = true;
   for (const auto& [output, theirs] : expected) {
     const auto ours = got.find(output);
-    if (ours == got.end()) throw UsageError(fmt::format("--expect names `{}`, which is no output of the model", output));
+    if (ours == got.end())
+      throw UsageError(fmt::format("--expect names `{}`, which is no output of the model", output));
     const Difference difference = compare("output `" + output + "`", ours->second, theirs, options.tolerance);
     right = right && difference.wrong == 0;
     const bool wrong = difference.wrong > 0;
@@ -93,7 +94,7 @@ std::vector<const Tensor*> inputs_of(const Program& program, size_t step, const 
 /// Each kernel on the reference's inputs; true when all give the reference's output.
 bool report_layers(const Program& program, const Package& package, Session& session, const ReferenceRun& reference,
                    const TensorMap& inputs, const Options& options, Json& document) {
-  Table table({"step", "workload", "config", "ONNX nodes", ">wrong", "first wrong", "got", "expected"});
+  Table table({">step", "workload", "ONNX nodes", ">wrong", "first wrong", "got", "expected", "config"});
   std::string first;
   size_t wrong_steps = 0;
   document["layers"] = Json::array();
@@ -109,13 +110,13 @@ bool report_layers(const Program& program, const Package& package, Session& sess
       if (difference.wrong == 0) continue;
       ++wrong_steps;
       if (first.empty()) {
-        first = fmt::format("first wrong kernel: step {} ({}), ONNX nodes {}, config {}", step,
-                            layer.workload.summary(), fmt::join(layer.onnx_nodes, ", "),
-                            summary(package.steps[step].config));
+        first =
+            fmt::format("first wrong kernel: step {} ({}), ONNX nodes {}, config {}", step, layer.workload.summary(),
+                        fmt::join(layer.onnx_nodes, ", "), summary(package.steps[step].config));
       }
-      table.add({std::to_string(step), layer.workload.summary(), summary(package.steps[step].config),
-                 short_list(layer.onnx_nodes), std::to_string(difference.wrong),
-                 index_text(got.shape, difference.first_wrong), difference.got, difference.expected});
+      table.add({std::to_string(step), layer.workload.summary(), short_list(layer.onnx_nodes),
+                 std::to_string(difference.wrong), index_text(got.shape, difference.first_wrong), difference.got,
+                 difference.expected, summary(package.steps[step].config)});
       Json row = to_json(difference, got.shape);
       row.update({{"step", step}, {"batch", batch}, {"onnx_nodes", layer.onnx_nodes}});
       document["layers"].push_back(row);
@@ -132,9 +133,7 @@ bool report_layers(const Program& program, const Package& package, Session& sess
   return wrong_steps == 0;
 }
 
-TensorMap expected_outputs(const Options& options) {
-  return read_tensors(parse_files("--expect", options.expected));
-}
+TensorMap expected_outputs(const Options& options) { return read_tensors(parse_files("--expect", options.expected)); }
 
 /// The reference itself against expected outputs.
 bool verify_reference(const Options& options, const TensorMap& inputs, Json& document) {

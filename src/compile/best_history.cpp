@@ -21,9 +21,9 @@ const Candidate* best_on(Rung rung, std::optional<Evidence> evidence, const std:
   for (const Candidate& candidate : candidates) {
     if ((candidate.card == Card::same) != (rung == Rung::exact)) continue;
     if (evidence && candidate.record->evidence != *evidence) continue;
-    const double value =
-        rung == Rung::exact ? candidate.relative_time : transferred_us(workload, candidate, target);
-    const bool better = !best || value < best_value || (value == best_value && key(candidate.config) < key(best->config));
+    const double value = rung == Rung::exact ? candidate.relative_time : transferred_us(workload, candidate, target);
+    const bool better =
+        !best || value < best_value || (value == best_value && key(candidate.config) < key(best->config));
     if (!better) continue;
     best = &candidate;
     best_value = value;
@@ -50,8 +50,9 @@ std::vector<Attempt> attempts(EvidencePolicy policy, bool is_virtual) {
   throw InternalError("unknown evidence policy");
 }
 
-/// Why there is nothing better than `chosen` (null: the default).
-std::string explain(const Choice& choice, size_t records, const BuildTarget& target) {
+/// Why there is nothing better than the choice.
+std::string explain(const Choice& choice, const Database* database, size_t records, const BuildTarget& target) {
+  if (!database) return "no database is given";
   const Evidence own = target.is_virtual ? Evidence::virtual_device : Evidence::silicon;
   std::vector<std::string> parts;
   if (records == 0) {
@@ -89,7 +90,7 @@ Choice BestHistory::choose(const Task& task) const {
   }
   if (!best) {
     choice.config = default_config(task.workload, target_.target);
-    choice.why = explain(choice, records.size(), target_);
+    choice.why = explain(choice, database_, records.size(), target_);
     return choice;
   }
   const Record& record = *best->record;
@@ -105,7 +106,8 @@ Choice BestHistory::choose(const Task& task) const {
     return other.device_name == record.device_name && other.evidence == record.evidence;
   });
   const Evidence own = target_.is_virtual ? Evidence::virtual_device : Evidence::silicon;
-  if (choice.rung != Rung::exact || choice.evidence != own) choice.why = explain(choice, records.size(), target_);
+  if (choice.rung != Rung::exact || choice.evidence != own)
+    choice.why = explain(choice, database_, records.size(), target_);
   return choice;
 }
 

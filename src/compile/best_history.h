@@ -36,14 +36,14 @@ struct CodeHashes {
 struct Choice {
   Config config;
   Rung rung = Rung::default_config;
-  std::optional<Evidence> evidence;     // none for a default without record
-  std::string measured_on;              // device of the record
-  std::string environment;              // driver and compiler of the record
-  std::string record_key;               // content key of the record
-  CodeHashes measured;                  // what ran then
-  double default_us = 0, best_us = 0;   // on that device, in one run; 0: unknown
-  int64_t trials = 0;                   // records of this task on that device
-  std::string why;                      // for a rung below exact, or evidence of the other kind: why no better one
+  std::optional<Evidence> evidence;        // none for a default without record
+  std::string measured_on;                 // device of the record
+  std::string environment;                 // driver and compiler of the record
+  std::string record_key;                  // content key of the record
+  CodeHashes measured;                     // what ran then
+  double default_us = 0, best_us = 0;      // on that device, in one run; 0: unknown
+  int64_t trials = 0;                      // records of this task on that device
+  std::string why;                         // for a rung below exact, or evidence of the other kind: why no better one
   std::map<std::string, int64_t> refused;  // reasons of records that did not serve, with their number
 };
 

@@ -1,4 +1,5 @@
-// Lock file: the chosen kernels as JSON lines, one a kernel, sorted and self-contained: a build from it needs no database.
+// Lock file: the chosen kernels as JSON lines, one a kernel, sorted and self-contained: a build from it needs no
+// database.
 #pragma once
 
 #include <filesystem>

@@ -25,8 +25,8 @@ class Writing {
  public:
   explicit Writing(const std::filesystem::path& path) : file_(path, SqliteFile::Mode::create) {
     file_.execute("PRAGMA page_size=4096; PRAGMA journal_mode=OFF;");
-    file_.execute(fmt::format("PRAGMA application_id={}; PRAGMA user_version={};", kPackageApplicationId,
-                              kPackageVersion));
+    file_.execute(
+        fmt::format("PRAGMA application_id={}; PRAGMA user_version={};", kPackageApplicationId, kPackageVersion));
     file_.execute("BEGIN");
     for (const PackageTable& table : package_tables()) file_.execute(table.create);
   }
@@ -46,10 +46,10 @@ class Writing {
   void add_packings(int64_t plan, const Package& package);
 
   SqliteFile file_;
-  std::map<std::string, std::string> blobs_;     // by hash, in the order of the file
-  std::map<std::string, int64_t> profiles_;      // by content
-  std::map<std::string, int64_t> targets_;       // by key
-  std::map<std::string, int64_t> kernels_;       // by content
+  std::map<std::string, std::string> blobs_;  // by hash, in the order of the file
+  std::map<std::string, int64_t> profiles_;   // by content
+  std::map<std::string, int64_t> targets_;    // by key
+  std::map<std::string, int64_t> kernels_;    // by content
   int64_t plans_ = 0;
 };
 
@@ -134,7 +134,9 @@ int64_t Writing::kernel_of(const PackageKernel& kernel) {
   SqliteStatement row(file_, "INSERT INTO kernels VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   row.bind(0, place->second).bind(1, code.entry).bind(2, code.arch).bind(3, blob(kernel.source));
   row.bind(4, blob(code.ptx)).bind(5, blob(code.cubin)).bind(6, launch).bind(7, arguments);
-  row.bind(8, int64_t{code.registers}).bind(9, int64_t{code.spill_store_bytes}).bind(10, int64_t{code.spill_load_bytes});
+  row.bind(8, int64_t{code.registers})
+      .bind(9, int64_t{code.spill_store_bytes})
+      .bind(10, int64_t{code.spill_load_bytes});
   row.bind(11, code.static_smem_bytes).bind(12, code.local_bytes).bind(13, code.compiler).run();
   return place->second;
 }

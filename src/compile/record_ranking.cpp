@@ -15,9 +15,7 @@
 namespace warpwright {
 namespace {
 
-std::string device_of(const Record& record) {
-  return fmt::format("{}\n{}", record.device_name, name(record.evidence));
-}
+std::string device_of(const Record& record) { return fmt::format("{}\n{}", record.device_name, name(record.evidence)); }
 
 std::string run_of(const Record& record) {
   return fmt::format("{}\n{}\n{}", device_of(record), record.environment, record.run_id);
@@ -35,9 +33,8 @@ auto parsed(const std::string& text, const Parse& parse) -> std::optional<declty
 }
 
 bool is_same_card(const Record& record, const Target& measured, const Target& target) {
-  return record.target_key == key(target) ||
-         (measured.device_name == target.device_name && measured.arch() == target.arch() &&
-          measured.sm_count == target.sm_count);
+  return record.target_key == key(target) || (measured.device_name == target.device_name &&
+                                              measured.arch() == target.arch() && measured.sm_count == target.sm_count);
 }
 
 bool is_wrong(OutcomeKind kind) { return kind == OutcomeKind::wrong_result || kind == OutcomeKind::memory_fault; }

@@ -19,10 +19,10 @@ struct Candidate {
   Config config;
   const Record* record = nullptr;  // the fastest against its default
   Card card = Card::other;
-  Target measured_target;          // the card it was measured on
-  double relative_time = 0;        // median of all samples, each divided by the default's median in its run
-  double default_us = 0;           // the default of the record's run; 0: unknown
-  bool has_default = false;        // relative_time is against a default, else plain microseconds
+  Target measured_target;    // the card it was measured on
+  double relative_time = 0;  // median of all samples, each divided by the default's median in its run
+  double default_us = 0;     // the default of the record's run; 0: unknown
+  bool has_default = false;  // relative_time is against a default, else plain microseconds
 };
 
 /// Medians of the defaults of one task, by run.

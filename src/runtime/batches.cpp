@@ -35,8 +35,8 @@ int64_t count_batches(const Program& program, const TensorMap& inputs) {
     }
     const Tensor& tensor = found->second;
     if (tensor.dtype != port.dtype) {
-      throw UsageError(fmt::format("input `{}` has type {}, the model takes {}", port.name, name(tensor.dtype),
-                                   name(port.dtype)));
+      throw UsageError(
+          fmt::format("input `{}` has type {}, the model takes {}", port.name, name(tensor.dtype), name(port.dtype)));
     }
     const int64_t count = batches_in(tensor, port);
     if (count < 1) {

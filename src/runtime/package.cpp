@@ -117,9 +117,10 @@ struct PackageFile::Reading {
 void PackageFile::Reading::check_version_and_schema() {
   const int64_t version = file.integer("PRAGMA user_version");
   if (version != kPackageVersion) {
-    throw UsageError(fmt::format("{}: package format {}, this program reads format {}; build it again, or use a newer "
-                                 "warpwright",
-                                 path.string(), version, kPackageVersion));
+    throw UsageError(
+        fmt::format("{}: package format {}, this program reads format {}; build it again, or use a newer "
+                    "warpwright",
+                    path.string(), version, kPackageVersion));
   }
   std::set<std::string> found, expected;
   SqliteStatement rows(file, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL");
@@ -251,7 +252,8 @@ std::vector<PackageKernel> PackageFile::Reading::kernels(int64_t plan, std::map<
 std::vector<PackageStep> PackageFile::Reading::steps(int64_t plan, const std::map<int64_t, size_t>& kernels,
                                                      const Package& package) {
   std::vector<PackageStep> steps;
-  SqliteStatement rows(file, "SELECT step, kernel, config, rung, evidence FROM plan_steps WHERE plan = ? ORDER BY step");
+  SqliteStatement rows(file,
+                       "SELECT step, kernel, config, rung, evidence FROM plan_steps WHERE plan = ? ORDER BY step");
   rows.bind(0, plan);
   while (rows.step()) {
     if (rows.integer(0) != static_cast<int64_t>(steps.size())) throw UsageError("a step of the plan is missing");

@@ -52,7 +52,8 @@ void check_ports(const Program& program, const std::vector<ProgramPort>& ports) 
       refuse(fmt::format("port {} has no tensor", port.name));
     }
     const TensorForm& form = program.tensors[static_cast<size_t>(port.tensor)].form;
-    if (form.layout != Layout::nchw || form.dtype != port.dtype || form.buffer_elements() != element_count(port.shape)) {
+    if (form.layout != Layout::nchw || form.dtype != port.dtype ||
+        form.buffer_elements() != element_count(port.shape)) {
       refuse(fmt::format("port {} does not have the form of its tensor", port.name));
     }
   }
@@ -68,7 +69,8 @@ void check_steps(const Program& program) {
     for (size_t input = 0; input < step.inputs.size(); ++input) {
       const ProgramTensor& tensor = program.tensors[static_cast<size_t>(step.inputs[input])];
       if (!(tensor.form == step.workload.inputs[input])) refuse(fmt::format("step {}: input of another form", number));
-      if (tensor.first_step >= now || tensor.last_step < now) refuse(fmt::format("step {} reads a dead tensor", number));
+      if (tensor.first_step >= now || tensor.last_step < now)
+        refuse(fmt::format("step {} reads a dead tensor", number));
     }
     const ProgramTensor& output = program.tensors[static_cast<size_t>(step.output)];
     if (!(output.form == step.workload.output)) refuse(fmt::format("step {}: output of another form", number));

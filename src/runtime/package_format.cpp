@@ -34,8 +34,8 @@ const std::vector<PackageTable>& package_tables() {
        "profile, step, name"},
       {"targets", "CREATE TABLE targets (id INTEGER PRIMARY KEY, key TEXT NOT NULL, json TEXT NOT NULL) STRICT", "id"},
       // A plan is a profile on a target.
-      {"plans",
-       "CREATE TABLE plans (id INTEGER PRIMARY KEY, profile INTEGER NOT NULL, target INTEGER NOT NULL) STRICT", "id"},
+      {"plans", "CREATE TABLE plans (id INTEGER PRIMARY KEY, profile INTEGER NOT NULL, target INTEGER NOT NULL) STRICT",
+       "id"},
       {"kernels",
        "CREATE TABLE kernels (id INTEGER PRIMARY KEY, entry TEXT NOT NULL, arch TEXT NOT NULL, "
        "source_hash TEXT NOT NULL, ptx_hash TEXT NOT NULL, cubin_hash TEXT NOT NULL, launch TEXT NOT NULL, "

@@ -10,9 +10,9 @@ namespace warpwright {
 Session::Session(const Package& package, Device& device) : package_(package), device_(device) {
   check(package);
   if (package.target.compute_capability() > device.target().compute_capability()) {
-    throw EnvironmentError(fmt::format("the package is built for {} ({}), the device is {} ({}): build it for that card",
-                                       package.target.device_name, package.target.arch(), device.target().device_name,
-                                       device.target().arch()));
+    throw EnvironmentError(fmt::format(
+        "the package is built for {} ({}), the device is {} ({}): build it for that card", package.target.device_name,
+        package.target.arch(), device.target().device_name, device.target().arch()));
   }
   try {
     load_kernels();

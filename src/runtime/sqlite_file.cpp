@@ -73,8 +73,9 @@ SqliteStatement& SqliteStatement::bind(int parameter, int64_t value) {
 }
 
 SqliteStatement& SqliteStatement::bind(int parameter, std::string_view text) {
-  if (sqlite3_bind_text64(statement_, parameter + 1, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8) !=
-      SQLITE_OK) {
+  // A null pointer would bind NULL instead of an empty text.
+  const char* data = text.empty() ? "" : text.data();
+  if (sqlite3_bind_text64(statement_, parameter + 1, data, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8) != SQLITE_OK) {
     file_.fail(sqlite3_errmsg(file_.handle_));
   }
   return *this;

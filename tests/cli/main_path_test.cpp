@@ -1,6 +1,8 @@
 // The main path on small networks: extract, tune, build, run, bench, verify, db, as a user types them.
 #include <gtest/gtest.h>
-#include <signal.h>
+
+#include <chrono>
+#include <csignal>
 
 #include "src/core/file.h"
 #include "src/core/json.h"
@@ -97,13 +99,14 @@ TEST_F(MainPath, DefaultPackageIsBitExactAndReproducible) {
   double sum = 0;
   for (const Json& kernel : bench["kernels"]) sum += kernel["us"].get<double>();
   EXPECT_NEAR(sum + bench["between_kernels_us"].get<double>(), bench["total"]["median_us"].get<double>(), 1e-6 * sum);
-  EXPECT_NE(run({"bench", path("a.pkg"), path("b.pkg"), "--device", kDevice}).find("first / second"), std::string::npos);
+  EXPECT_NE(run({"bench", path("a.pkg"), path("b.pkg"), "--device", kDevice}).find("first / second"),
+            std::string::npos);
 }
 
 TEST_F(MainPath, TunedRecordsServeTheBuild) {
   const std::string db = path("d.db");
-  const std::vector<std::string> tune{"tune",           model_, "--db",   db,  "--device", kDevice,
-                                      "--trials-per-task", "2", "--seed", "3"};
+  const std::vector<std::string> tune{"tune", model_,   "--db", db, "--device", kDevice, "--trials-per-task",
+                                      "2",    "--seed", "3"};
   const Json tuned = run_json(tune);
   EXPECT_EQ(tuned["schema"], "warpwright.tune/1");
   const auto trials = tuned["trials"].get<int64_t>();
@@ -135,6 +138,20 @@ TEST_F(MainPath, TunedRecordsServeTheBuild) {
   EXPECT_EQ(locked["unchanged_cubins"], built["kernels"].size());
   EXPECT_EQ(locked["target"], kDevice);
   run({"verify", model_, path("l.pkg"), "--device", kDevice, "--input", input_});
+}
+
+TEST_F(MainPath, SignalsEndTuneWithItsSummary) {
+  for (const auto& [signal, status] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+    const auto start = std::chrono::steady_clock::now();
+    const ProgramResult result = interrupt_program(
+        {"tune", model_, "--db", path("i.db"), "--device", kDevice, "--trials", "100000", "--patience", "0"}, signal,
+        3);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(result.status, status) << result.err;
+    EXPECT_NE(result.out.find("ended: interrupted"), std::string::npos) << result.out << result.err;
+    EXPECT_LT(elapsed.count(), 3 + 8);
+  }
+  EXPECT_EQ(files_in(folder_.path()), std::vector<std::string>{"i.db"});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -26,10 +27,8 @@ void redirect(int descriptor, const std::filesystem::path& path) {
   dup2(file, descriptor);
 }
 
-}  // namespace
-
-ProgramResult run_program(const std::vector<std::string>& arguments,
-                          const std::map<std::string, std::string>& environment) {
+ProgramResult run(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
+                  int signal, unsigned seconds) {
   const TemporaryFolder folder("warpwright-cli-test");
   const auto out = folder.path() / "out", err = folder.path() / "err";
   std::vector<char*> argv{const_cast<char*>(WARPWRIGHT_PROGRAM)};
@@ -43,9 +42,24 @@ ProgramResult run_program(const std::vector<std::string>& arguments,
     execv(WARPWRIGHT_PROGRAM, argv.data());
     _exit(127);
   }
+  if (signal != 0) {
+    sleep(seconds);
+    kill(child, signal);
+  }
   int status = 0;
   waitpid(child, &status, 0);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), whole(out), whole(err)};
+}
+
+}  // namespace
+
+ProgramResult run_program(const std::vector<std::string>& arguments,
+                          const std::map<std::string, std::string>& environment) {
+  return run(arguments, environment, 0, 0);
+}
+
+ProgramResult interrupt_program(const std::vector<std::string>& arguments, int signal, unsigned seconds) {
+  return run(arguments, {}, signal, seconds);
 }
 
 bool is_one_error_line(const std::string& err) {

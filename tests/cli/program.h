@@ -16,6 +16,8 @@ struct ProgramResult {
 /// `environment` is added to the own one.
 ProgramResult run_program(const std::vector<std::string>& arguments,
                           const std::map<std::string, std::string>& environment = {});
+/// Sends `signal` after `seconds`.
+ProgramResult interrupt_program(const std::vector<std::string>& arguments, int signal, unsigned seconds);
 
 /// Exactly one line, which begins as every error does.
 bool is_one_error_line(const std::string& err);
