@@ -72,6 +72,16 @@ std::vector<Arrangement> arrangements() {
   return all;
 }
 
+/// Cheap tests that the constraints would fail too, so that few Configs are made at all.
+bool is_worth_a_look(const Arrangement& shape, int64_t tile_k, bool direct, const Shape& product) {
+  const int64_t lanes = shape.lanes_m * shape.lanes_n;
+  if (lanes > 32 || tile_k % (kChunkBytes * (32 / lanes) * shape.warps_k) != 0) return false;
+  if (direct && shape.lanes_m * shape.warps_m > 4) return false;
+  return shape.thread_m * shape.lanes_m * shape.warps_m <= power_of_two_above(product.rows) &&
+         shape.thread_n * shape.lanes_n * shape.warps_n <=
+             std::max<int64_t>(4, power_of_two_above(product.stored_columns));
+}
+
 Config config_of(const Arrangement& shape, int64_t tile_k, int64_t vector, int64_t stages, bool direct, bool staged) {
   Config config{kName, kSpaceVersion, {}};
   config.knobs = {{"thread_m", shape.thread_m},
@@ -96,7 +106,8 @@ Config config_of(const Arrangement& shape, int64_t tile_k, int64_t vector, int64
 
 Config choose_default(const Workload& workload, const Target& target) {
   const Space space = make_space(workload, target);
-  const int64_t vector = Shape(workload).widest_vector;
+  const Shape product(workload);
+  const int64_t vector = product.widest_vector;
   const bool has_zero_point = workload.weight_zero_point != ZeroPointForm::zero;
   std::optional<Config> best;
   double best_cycles = 0;
@@ -104,6 +115,7 @@ Config choose_default(const Workload& workload, const Target& target) {
     const bool slices = arrangement.lanes_m * arrangement.lanes_n < 32 || arrangement.warps_k > 1;
     for (const int64_t tile_k : {16, 32, 64, 128, 256, 512, 1024, 2048}) {
       for (const bool direct : {false, true}) {
+        if (!is_worth_a_look(arrangement, tile_k, direct, product)) continue;
         for (const int64_t stages : {2, 1}) {
           Config config = config_of(arrangement, tile_k, vector, stages, direct, slices || arrangement.thread_n < 4);
           if (space.why_illegal(config)) continue;
