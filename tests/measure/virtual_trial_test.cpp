@@ -80,12 +80,35 @@ TEST(VirtualTrial, HugeUnrollIsACompileTimeout) {
   EXPECT_EQ(bench.run("y[threadIdx.x] = x[threadIdx.x];").kind, OutcomeKind::wrong_result);
 }
 
-TEST(VirtualTrial, DefaultOfAFamilyIsVerifiedAndTimed) {
+std::unique_ptr<Runner> open_virtual_runner() {
   RunnerOptions options;
   options.device = "virtual:rtx4090";
   options.worker_program = WARPWRIGHT_PLAIN_WORKER;
   options.jobs = 2;
-  const std::unique_ptr<Runner> runner = open_worker_runner(options);
+  return open_worker_runner(options);
+}
+
+TEST(VirtualTrial, SliceOfWiderPixelsIsVerifiedInItsOwnLanes) {
+  const std::unique_ptr<Runner> runner = open_virtual_runner();
+  Workload product = small_dense();
+  product.output.pixel_stride = 64;
+  product.output.channel_offset = 16;
+  Workload lookup;
+  lookup.kind = OpKind::lookup;
+  lookup.inputs = {nhwc_form(DType::s8, 1, 3, 3, 20)};
+  lookup.output = nhwc_form(DType::s8, 1, 3, 3, 20);
+  lookup.output.pixel_stride = 96;
+  lookup.output.channel_offset = 32;
+  for (const Workload& workload : {product, lookup}) {
+    const Config config = default_config(workload, runner->target());
+    for (const TrialResult& result : runner->run({{workload, config}}, nullptr)) {
+      EXPECT_TRUE(result.outcome.ok()) << workload.summary() << ": " << result.outcome.message;
+    }
+  }
+}
+
+TEST(VirtualTrial, DefaultOfAFamilyIsVerifiedAndTimed) {
+  const std::unique_ptr<Runner> runner = open_virtual_runner();
   EXPECT_EQ(runner->device_name(), "virtual:rtx4090");
   const Workload workload = small_dense(17);
   const Config config = default_config(workload, runner->target());
