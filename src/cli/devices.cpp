@@ -12,11 +12,19 @@ namespace warpwright {
 namespace {
 
 struct Options {
+  std::string device;
   bool json = false;
 };
 
+/// All devices, or the one that is asked for.
+std::vector<DeviceListing> listings_of(const Options& options) {
+  if (options.device.empty()) return list_devices();
+  const Target target = target_of_device(options.device);
+  return {{options.device, target.device_name, target}};
+}
+
 int devices(const Options& options) {
-  const std::vector<DeviceListing> listings = list_devices();
+  const std::vector<DeviceListing> listings = listings_of(options);
   if (options.json) {
     Json list = Json::array();
     for (const DeviceListing& listing : listings) {
@@ -43,7 +51,8 @@ int devices(const Options& options) {
 
 VerbBody devices_verb(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_flag("--json", options->json, "print JSON; one entry's `target` is what --target FILE.json takes");
+  app.add_option("--device", options->device, "only this one, e.g. cuda:0");
+  app.add_flag("--json", options->json, "print JSON; with --device it is what --target FILE.json takes");
   return [options] { return devices(*options); };
 }
 

@@ -36,10 +36,10 @@ constexpr const char* kAbout =
 int fail(int status, std::string message) {
   std::string line;
   for (char letter : message) {
-    if (letter != '\n') {
+    if (letter == '\n') {
+      line += line.ends_with(':') ? " " : "; ";
+    } else if (letter != ' ' || !line.ends_with(' ')) {
       line += letter;
-    } else if (!line.empty()) {
-      line += line.back() == ':' ? " " : "; ";
     }
   }
   while (line.ends_with(' ') || line.ends_with(';')) line.pop_back();

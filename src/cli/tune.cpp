@@ -27,9 +27,16 @@ struct Options {
   bool json = false;
 };
 
+Json shapes_json(const Program& program) {
+  Json shapes = Json::object();
+  for (const ProgramPort& port : program.inputs) shapes[port.name] = port.shape;
+  return shapes;
+}
+
 /// What the run is known by, beside model, device and seed.
-Json limits_json(const TuneLimits& limits) {
-  return {{"trials", limits.trials ? Json(*limits.trials) : Json()},
+Json limits_json(const TuneLimits& limits, const Program& program) {
+  return {{"shapes", shapes_json(program)},
+          {"trials", limits.trials ? Json(*limits.trials) : Json()},
           {"trials_per_task", limits.trials_per_task ? Json(*limits.trials_per_task) : Json()},
           {"seconds", limits.seconds ? Json(*limits.seconds) : Json()},
           {"patience", limits.patience ? Json(*limits.patience) : Json()}};
@@ -44,12 +51,13 @@ TuneLimits limits_of(const Options& options) {
   return limits;
 }
 
-/// The run to go on with: the latest of this model, device and seed.
+/// The run to go on with: the latest of this model, its shapes, device and seed.
 RunInfo latest_run(const Database& database, const RunKey& wanted) {
   std::optional<RunInfo> latest;
   for (const RunInfo& run : database.runs()) {
     const bool same = run.id != 0 && run.key.model_digest == wanted.model_digest &&
-                      run.key.device_name == wanted.device_name && run.key.seed == wanted.seed;
+                      run.key.device_name == wanted.device_name && run.key.seed == wanted.seed &&
+                      run.key.limits.value("shapes", Json()) == wanted.limits.at("shapes");
     if (same && (!latest || run.id > latest->id)) latest = run;
   }
   if (!latest) throw UsageError("--more adds to a run, and there is none of this model, device and seed yet");
@@ -209,7 +217,7 @@ int tune_model(const Options& options) {
   for (const Task& task : tasks)
     default_config(task.workload, runner->target());  // refused before the night, not in it
   const auto database = open_databases(Paths(options.databases.begin(), options.databases.end()), OpenMode::read_write);
-  RunKey run_key{model.digest, runner->device_name(), options.seed, limits_json(tuning.limits)};
+  RunKey run_key{model.digest, runner->device_name(), options.seed, limits_json(tuning.limits, model.program)};
   if (options.more > 0) {
     const RunInfo latest = latest_run(*database, run_key);
     run_key = latest.key;

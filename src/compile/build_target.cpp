@@ -10,10 +10,18 @@ namespace {
 
 constexpr std::string_view kVirtualPrefix = "virtual:";
 
+/// A Target alone, or what `devices --device D --json` prints.
 Target target_file(const std::string& path) {
   const std::string bytes = read_file(path, 1 << 20);
-  const Json json = Json::parse(bytes, nullptr, false);
+  Json json = Json::parse(bytes, nullptr, false);
   if (json.is_discarded()) throw UsageError(path + ": no JSON");
+  if (json.is_object() && json.contains("devices")) {
+    const Json devices = json["devices"];
+    if (!devices.is_array() || devices.size() != 1 || !devices[0].is_object()) {
+      throw UsageError(path + ": one device is wanted; write it with `warpwright devices --device D --json`");
+    }
+    json = devices[0].value("target", Json());
+  }
   try {
     return target_from_json(json);
   } catch (const UsageError& error) {

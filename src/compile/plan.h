@@ -32,7 +32,7 @@ struct Plan {
 using Chooser = std::function<Choice(const Task&)>;
 
 /// The lock's Config where it is legal today, else what `otherwise` chooses, saying why the lock did not serve. A line
-/// for another target does not serve.
+/// for another target does not serve. The lock outlives the chooser.
 Chooser lock_chooser(const LockFile& lock, const BuildTarget& target, Chooser otherwise);
 
 /// Chooses for every task and emits the sources; compiles nothing.

@@ -1,12 +1,17 @@
 // The main path on small networks: extract, tune, build, run, bench, verify, db, as a user types them.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <csignal>
 
 #include "src/core/file.h"
 #include "src/core/json.h"
 #include "src/core/npy.h"
+#include "src/graph/lowering.h"
+#include "src/import/import.h"
+#include "src/runtime/package.h"
 #include "tests/cli/program.h"
 
 namespace warpwright {
@@ -138,6 +143,57 @@ TEST_F(MainPath, TunedRecordsServeTheBuild) {
   EXPECT_EQ(locked["unchanged_cubins"], built["kernels"].size());
   EXPECT_EQ(locked["target"], kDevice);
   run({"verify", model_, path("l.pkg"), "--device", kDevice, "--input", input_});
+}
+
+/// Another network of the same shapes: the weights of one convolution are replaced in the file.
+std::string retrained(std::string model) {
+  const std::string original = std::string(WARPWRIGHT_SOURCE_DIR) + "/tests/data/models/digits_qat/model.onnx";
+  const Program program = lower(import_onnx(original, {{"image", {2, 1, 8, 8}}}));
+  for (const ProgramStep& step : program.steps) {
+    const Window& window = step.workload.window;
+    if (step.workload.kind != OpKind::conv2d || window.kernel_h != 1 || step.workload.groups != 1) continue;
+    const std::vector<std::byte>& weights = step.values.at("weights").bytes;  // 1x1: in the order of the file
+    const auto at = model.find(std::string_view(reinterpret_cast<const char*>(weights.data()), weights.size()));
+    if (at == std::string::npos) continue;
+    for (size_t i = 0; i < weights.size(); ++i) model[at + i] = static_cast<char>((i * 37) % 200 - 100);
+    return model;
+  }
+  return {};
+}
+
+TEST_F(MainPath, NewWeightsKeepTheCode) {
+  const std::string model = (test_data() / "models/digits_qat/model.onnx").string();
+  const std::string changed = retrained(read_file(model));
+  ASSERT_NE(changed, "");
+  ASSERT_NE(changed, read_file(model));
+  write_file(path("new.onnx"), changed);
+  const std::vector<std::string> shape{"--shape", "image=2,1,8,8"};
+  const auto build = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "build");
+    arguments.insert(arguments.end(), shape.begin(), shape.end());
+    return run(arguments);
+  };
+  build({model, "--target", kDevice, "-o", path("old.pkg"), "--write-lock", path("old.lock")});
+  const std::string text = build({path("new.onnx"), "--lock", path("old.lock"), "-o", path("new.pkg")});
+  const size_t kernels = PackageFile(path("new.pkg")).manifest()["kernels"].size();
+  EXPECT_NE(text.find(fmt::format("{0} of {0} cubins unchanged", kernels)), std::string::npos) << text;
+  Tensor images(DType::f32, {4, 1, 8, 8});
+  for (size_t i = 0; i < images.as<float>().size(); ++i) images.as<float>()[i] = static_cast<float>(i % 17) / 16.0f;
+  write_npy(path("images.npy"), images);
+  const std::vector<std::string> verify{"--device", kDevice, "--input", "image=" + path("images.npy"), "--per-layer"};
+  std::vector<std::string> right{"verify", path("new.onnx"), path("new.pkg")}, wrong{"verify", model, path("new.pkg")};
+  right.insert(right.end(), verify.begin(), verify.end());
+  wrong.insert(wrong.end(), verify.begin(), verify.end());
+  run(right);
+  // The new package is not the old model, and the first kernel that differs is named.
+  EXPECT_NE(run(wrong, 1).find("first wrong kernel: step"), std::string::npos);
+}
+
+TEST_F(MainPath, TargetsMayComeFromFiles) {
+  write_file(path("card.json"), run({"devices", "--device", kDevice, "--json"}));
+  const Json built = run_json({"build", model_, "--target", path("card.json"), "--dry-run"});
+  EXPECT_EQ(built["target"], "rtx4090");
+  EXPECT_EQ(files_in(folder_.path()), std::vector<std::string>{"card.json"});
 }
 
 TEST_F(MainPath, SignalsEndTuneWithItsSummary) {
