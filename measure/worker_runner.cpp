@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "measure/instruction_limit.h"
@@ -62,6 +63,8 @@ class WorkerRunner final : public Runner {
   bool is_card() const { return environment_.evidence == Evidence::silicon; }
   void open_environment(WorkerProcess& worker);
   void serve(size_t lane);
+  /// Lets the threads of the lanes end; their destructors wait for that.
+  void close_lanes();
   TrialResult try_out(const Trial& trial, WorkerProcess& worker);
   void compile_and_measure(const Trial& trial, WorkerProcess& worker, TrialResult& result, double& waited_s);
   std::optional<Outcome> prepare(const protocol::PrepareRequest& request, WorkerProcess& worker);
@@ -100,12 +103,19 @@ WorkerRunner::WorkerRunner(const RunnerOptions& options)
   const int jobs = options_.jobs > 0 ? options_.jobs : cores;
   device_jobs_ = std::max(1, cores / jobs);
   if (is_card()) card_worker_ = std::make_unique<WorkerProcess>(program_, folder_.path() / "card.log");
-  for (int lane = 0; lane < jobs; ++lane) {
-    lanes_.emplace_back([this, lane] { serve(static_cast<size_t>(lane)); });
+  try {
+    for (int lane = 0; lane < jobs; ++lane) {
+      lanes_.emplace_back([this, lane] { serve(static_cast<size_t>(lane)); });
+    }
+  } catch (const std::system_error& error) {
+    close_lanes();
+    throw EnvironmentError(fmt::format("a thread cannot be started: {}", error.what()));
   }
 }
 
-WorkerRunner::~WorkerRunner() {
+WorkerRunner::~WorkerRunner() { close_lanes(); }
+
+void WorkerRunner::close_lanes() {
   {
     const std::lock_guard lock(queue_mutex_);
     closing_ = true;

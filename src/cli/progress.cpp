@@ -7,6 +7,8 @@
 
 #include <cstdio>
 
+#include "src/core/log.h"
+
 namespace warpwright {
 namespace {
 
@@ -34,7 +36,7 @@ void Progress::show(const std::string& text, bool is_due) {
   const Clock::time_point now = Clock::now();
   if (!is_due && std::chrono::duration<double>(now - last_).count() < kSecondsBetweenLines) return;
   last_ = now;
-  fmt::print(stderr, "{}\n", text);
+  log_info("{}", text);
 }
 
 double Progress::elapsed_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }

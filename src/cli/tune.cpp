@@ -227,6 +227,7 @@ int tune_model(const Options& options) {
   const std::optional<int64_t> most = most_trials(tuning.limits, tasks.size());
   log_info("run {}: {}, {} on {}, seed {}", run.id, trials_text(run.trials_done, most), model.name, run_key.device_name,
            run_key.seed);
+  if (most && run.trials_done >= *most) log_info("run {} is complete; --more N adds trials", run.id);
   print_plan(tasks, runner->target());
   const auto cost_model = make_xgboost_cost_model(options.seed);
   TuneSummary summary;

@@ -118,6 +118,7 @@ TEST_F(MainPath, TunedRecordsServeTheBuild) {
   EXPECT_GT(trials, 0);
   // The same again: complete, nothing measured.
   EXPECT_EQ(run_json(tune)["trials"], trials);
+  EXPECT_NE(err_.find("is complete"), std::string::npos) << err_;
   const Json stats = run_json({"db", "stats", db});
   EXPECT_EQ(stats["records"], trials);
   EXPECT_EQ(stats["runs"].size(), 1u);
