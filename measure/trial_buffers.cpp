@@ -58,7 +58,8 @@ Outcome outcome_of(OutcomeKind kind, std::string message) {
   return outcome;
 }
 
-/// Whether the kernel owes this element of the output buffer: lanes of other tensors in the same pixels it leaves alone.
+/// Whether the kernel owes this element of the output buffer: lanes of other tensors in the same pixels it leaves
+/// alone.
 bool is_written(const TensorForm& form, int64_t element) {
   if (form.layout != Layout::nhwc || owns_pad_lanes(form)) return true;
   const int64_t lane = element % form.pixel_stride - form.channel_offset;

@@ -33,8 +33,8 @@ class TrialBuffers {
 
   /// In the order of the kernel's signature.
   const std::vector<BoundArgument>& arguments() const { return arguments_; }
-  /// Every byte that the kernel owes becomes the complement of what is expected; lanes of a slice's neighbours hold what
-  /// is expected, so that a kernel which writes them shows.
+  /// Every byte that the kernel owes becomes the complement of what is expected; lanes of a slice's neighbours hold
+  /// what is expected, so that a kernel which writes them shows.
   void poison_output();
   /// wrong_result with the first wrong element and the count, memory_fault for a touched guard zone or a changed
   /// input; nullopt when all is right.

@@ -11,8 +11,8 @@ namespace warpwright {
 struct Task {
   std::string key;  // of the Workload
   Workload workload;
-  int weight = 1;                 // how many steps run it
-  std::vector<size_t> steps;      // indices into Program::steps
+  int weight = 1;                       // how many steps run it
+  std::vector<size_t> steps;            // indices into Program::steps
   std::vector<std::string> onnx_nodes;  // of the first step
 };
 
