@@ -1,4 +1,4 @@
-// Database: records of trials in SQLite. The only user of SQLite; stores Configs as text and judges none.
+// Database: records of trials in SQLite; stores Configs as text and judges none.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 # Sourced by the other scripts: packages, CUDA headers and NVRTC, configured build. Run from anywhere; offers
 #   setup_packages    the distribution's packages (Debian 12: installs what is missing)
-#   setup_cuda        sets CUDA_INCLUDE, NVRTC_INCLUDE and NVRTC_LIBRARY_DIR
+#   setup_cuda        sets CUDA_INCLUDE and NVRTC_INCLUDE; the program finds the library by itself
 #   configure PRESET  CMake with all of this
 # Honours WARPWRIGHT_WHEELS (a folder of wheels for machines without a network) and pip's and apt's own settings.
 
@@ -67,7 +67,7 @@ setup_cuda() {
     work=$(mktemp -d)
     python3 -m venv "$work/venv"
     "$work/venv/bin/python" -m pip download -q --no-deps -d "$work" ${WARPWRIGHT_WHEELS:+--no-index --find-links "$WARPWRIGHT_WHEELS"} \
-      "$NVRTC_WHEEL" "$RUNTIME_WHEEL" || die "the wheels cannot be downloaded; put them into a folder and name it in WARPWRIGHT_WHEELS"
+      "$NVRTC_WHEEL" "$RUNTIME_WHEEL" || { rm -rf "$work"; die "the wheels cannot be downloaded; put them into a folder and name it in WARPWRIGHT_WHEELS"; }
     rm -rf "$wheels" && mkdir -p "$wheels"
     for wheel in "$work"/*.whl; do python3 -m zipfile -e "$wheel" "$wheels"; done
     rm -rf "$work"
