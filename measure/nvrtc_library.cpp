@@ -100,6 +100,15 @@ std::string why_unusable(const std::string& candidate, NvrtcLibrary& library) {
   return {};
 }
 
+/// NVRTC opens its built-ins by name alone, and the wheel's library does not know its own folder: opened before, they
+/// are what the loader finds under that name.
+void open_builtins_beside(const NvrtcLibrary& library) {
+  const fs::path folder = fs::path(library.path).parent_path();
+  if (folder.empty()) return;
+  const std::string name = fmt::format("libnvrtc-builtins.so.{}.{}", library.major, library.minor);
+  dlopen((folder / name).c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 }  // namespace
 
 std::string NvrtcLibrary::version_text() const { return fmt::format("NVRTC {}.{}", major, minor); }
@@ -143,7 +152,10 @@ NvrtcLibrary load_nvrtc(const std::string& path) {
   for (const std::string& candidate : nvrtc_candidates(path)) {
     NvrtcLibrary library;
     std::string reason = why_unusable(candidate, library);
-    if (reason.empty()) return library;
+    if (reason.empty()) {
+      open_builtins_beside(library);
+      return library;
+    }
     reasons.push_back(std::move(reason));
   }
   throw EnvironmentError(fmt::format("NVRTC, the CUDA compiler library, could not be opened. {}\nTried:\n  {}", kCure,

@@ -1,4 +1,5 @@
 // NVRTC: found or refused with a cure, cubin and PTX in one call, resources from the report, errors with their log.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -132,6 +133,16 @@ TEST(Nvrtc, EmptyFolderAndForeignLibraryAreRefused) {
   EXPECT_THAT(environment_error([] { open_nvrtc("libm.so.6"); }), HasSubstr("nvrtcVersion"));
   std::ofstream(folder.path() / "libnvrtc.so.13") << "not a library";
   EXPECT_THAT(environment_error([&] { open_nvrtc(folder.path().string()); }), HasSubstr("libnvrtc.so.13"));
+}
+
+TEST(Nvrtc, BuiltInsBesideTheLibraryAreFoundWithoutASearchPath) {
+  const NvrtcLibrary library = load_nvrtc("");
+  const std::string name =
+      "libnvrtc-builtins.so." + std::to_string(library.major) + "." + std::to_string(library.minor);
+  if (!std::filesystem::exists(std::filesystem::path(library.path).parent_path() / name)) {
+    GTEST_SKIP() << "no " << name << " beside " << library.path;
+  }
+  EXPECT_NE(dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr);
 }
 
 TEST(Nvrtc, EnvironmentVariableIsTheOnlyPlace) {
