@@ -119,9 +119,11 @@ std::unique_ptr<Database> open_database(const std::filesystem::path& path, OpenM
 std::unique_ptr<Database> open_databases(const std::vector<std::filesystem::path>& paths, OpenMode mode_of_first) {
   if (paths.empty()) throw UsageError("no database was named");
   std::vector<std::unique_ptr<SqliteDatabase>> parts;
-  for (const auto& path : paths) {
-    parts.push_back(std::make_unique<SqliteDatabase>(path, parts.empty() ? mode_of_first : OpenMode::read_only));
+  // The first one last: it may be made, and is not when another is refused.
+  for (size_t i = 1; i < paths.size(); ++i) {
+    parts.push_back(std::make_unique<SqliteDatabase>(paths[i], OpenMode::read_only));
   }
+  parts.insert(parts.begin(), std::make_unique<SqliteDatabase>(paths.front(), mode_of_first));
   return std::make_unique<MergedDatabase>(std::move(parts));
 }
 

@@ -12,6 +12,7 @@
 
 #include "database/content_key.h"
 #include "src/core/error.h"
+#include "src/core/json_text.h"
 
 namespace warpwright {
 namespace {
@@ -80,8 +81,8 @@ Record record_of_row(const Statement& row, Statement& samples) {
     record.outcome.samples_us.push_back(us);
   }
   require(record.outcome.ok() != record.outcome.samples_us.empty());
-  require(Json::accept(record.workload_json) && Json::accept(record.target_json));
-  require(Json::parse(record.config_json, nullptr, false).is_object());
+  require(!try_parse_json(record.workload_json).is_discarded() && !try_parse_json(record.target_json).is_discarded());
+  require(try_parse_json(record.config_json).is_object());
   require(content_key(record) == record.content_key);
   return record;
 }
@@ -177,7 +178,7 @@ std::string insert_record(const Connection& connection, const Record& record) {
     throw InternalError("a record has samples if and only if its outcome is ok");
   }
   if (!Json::accept(record.workload_json) || !Json::accept(record.target_json) ||
-      !Json::parse(record.config_json, nullptr, false).is_object()) {
+      !try_parse_json(record.config_json).is_object()) {
     throw InternalError("a record carries text that is no JSON");
   }
   const std::string key = content_key(record);

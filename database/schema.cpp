@@ -102,6 +102,7 @@ constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
 }  // namespace
 
 FileHeader read_file_header(const std::filesystem::path& path) {
+  if (path.empty()) throw UsageError("the name of a database is empty");
   FileHeader header;
   std::error_code error;
   const auto status = std::filesystem::status(path, error);

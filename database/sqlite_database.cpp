@@ -12,6 +12,7 @@
 #include "database/content_key.h"
 #include "database/file_system.h"
 #include "src/core/error.h"
+#include "src/core/json_text.h"
 #include "src/core/log.h"
 
 namespace warpwright {
@@ -232,7 +233,7 @@ RunInfo SqliteDatabase::run_of_row(const Statement& row) const {
   run.key.device_name = row.text(2);
   const std::string seed = row.text(3);
   std::from_chars(seed.data(), seed.data() + seed.size(), run.key.seed);
-  run.key.limits = Json::parse(row.text(4), nullptr, false);
+  run.key.limits = try_parse_json(row.text(4));
   run.model_name = row.text(5);
   run.started_utc = row.text(6);
   run.heartbeat_utc = row.text(7);

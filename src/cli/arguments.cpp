@@ -65,6 +65,26 @@ TensorMap read_tensors(const std::map<std::string, std::filesystem::path>& files
   return tensors;
 }
 
+CLI::Validator count_from(int64_t least, int64_t most) {
+  const auto fault = [least, most](const std::string& text) {
+    int64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    const bool good = error == std::errc() && end == text.data() + text.size() && count >= least && count <= most;
+    return good ? std::string() : fmt::format("`{}` is no whole number from {} to {}", text, least, most);
+  };
+  return CLI::Validator(fault, "");
+}
+
+CLI::Validator whole_number() {
+  const auto fault = [](const std::string& text) {
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool good = error == std::errc() && end == text.data() + text.size();
+    return good ? std::string() : fmt::format("`{}` is no whole number from 0 to 2^64 - 1", text);
+  };
+  return CLI::Validator(fault, "");
+}
+
 double parse_duration(const std::string& text) {
   double seconds = 0;
   size_t at = 0;
@@ -80,6 +100,8 @@ double parse_duration(const std::string& text) {
     seconds += number * unit_seconds;
     ++at;
   }
+  constexpr double kMostSeconds = 10 * 365.0 * 24 * 3600;
+  if (seconds > kMostSeconds) throw UsageError(fmt::format("`{}` is more than ten years", text));
   if (seconds <= 0) throw UsageError(fmt::format("`{}` is no duration; write 8h, 30m, 90s or 1h30m", text));
   return seconds;
 }

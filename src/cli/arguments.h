@@ -1,6 +1,7 @@
 // What several verbs take on the command line, parsed and checked.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -20,6 +21,12 @@ std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& argume
 std::map<std::string, std::filesystem::path> parse_files(const std::string& flag,
                                                          const std::vector<std::string>& arguments);
 TensorMap read_tensors(const std::map<std::string, std::filesystem::path>& files);
+
+/// Counts of trials and processes: more cannot be meant, and sums of them stay in range.
+inline constexpr int64_t kMostTrials = 1'000'000'000, kMostJobs = 1024;
+CLI::Validator count_from(int64_t least, int64_t most = kMostTrials);
+/// Digits only: a conversion to unsigned would take -1 for a large number.
+CLI::Validator whole_number();
 
 /// `8h`, `30m`, `90s`, `1h30m`; seconds.
 double parse_duration(const std::string& text);

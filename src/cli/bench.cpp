@@ -9,6 +9,7 @@
 #include "src/cli/table.h"
 #include "src/cli/verb.h"
 #include "src/core/error.h"
+#include "src/core/json_text.h"
 #include "src/device/device.h"
 #include "src/runtime/session.h"
 
@@ -108,7 +109,7 @@ int bench_one(const Options& options, Device& device, const TimingOptions& timin
     document["total"] = summary_json(samples);
     document["sum_of_kernels_us"] = sum;
     document["between_kernels_us"] = total - sum;
-    fmt::print("{}\n", document.dump(2));
+    fmt::print("{}\n", json_document(document));
     return kDone;
   }
   table.print();
@@ -129,14 +130,13 @@ int bench_two(const Options& options, Device& device, const TimingOptions& timin
   const double ratio = median(ours) / median(theirs);
   const bool estimate = device.evidence() == Evidence::virtual_device;
   if (options.json) {
-    fmt::print("{}\n", Json{{"schema", "warpwright.bench/1"},
-                            {"device", device.description()},
-                            {"estimate", estimate},
-                            {"packages",
-                             {{{"path", options.package}, {"total", summary_json(ours)}},
-                              {{"path", options.other}, {"total", summary_json(theirs)}}}},
-                            {"ratio", ratio}}
-                           .dump(2));
+    fmt::print("{}\n", json_document(Json{{"schema", "warpwright.bench/1"},
+                                          {"device", device.description()},
+                                          {"estimate", estimate},
+                                          {"packages",
+                                           {{{"path", options.package}, {"total", summary_json(ours)}},
+                                            {{"path", options.other}, {"total", summary_json(theirs)}}}},
+                                          {"ratio", ratio}}));
     return kDone;
   }
   Table table({"package", estimate ? ">est. us" : ">us", ">p90", ">p99"});

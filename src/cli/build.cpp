@@ -11,6 +11,7 @@
 #include "src/cli/verb.h"
 #include "src/compile/package_writer.h"
 #include "src/core/error.h"
+#include "src/core/json_text.h"
 #include "src/core/log.h"
 
 namespace warpwright {
@@ -251,7 +252,7 @@ int build(const Options& options) {
     if (const int status = compile_plan(options, plan); status != 0) return status;
     write_build(options, model, lock, plan, document);
   }
-  if (options.json) fmt::print("{}\n", document.dump(2));
+  if (options.json) fmt::print("{}\n", json_document(document));
   for (const std::string& miss : missed) log_warning("miss: {}", miss);
   if (missed.empty()) return kDone;
   log_warning("{} of {} kernels miss --require-hit {}; nothing is written", missed.size(), plan.kernels.size(),
@@ -282,7 +283,7 @@ VerbBody build_verb(CLI::App& app) {
   app.add_option("--write-lock", options->write_lock, "write the chosen kernels as a lock file");
   app.add_option("--nvrtc", options->nvrtc, "path of libnvrtc");
   app.add_option("--jobs", options->jobs, "processes that compile (default: one a core)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(count_from(0, kMostJobs));
   app.add_flag("--dry-run", options->dry_run, "choose and report, compile and write nothing");
   app.add_flag("--json", options->json, "print JSON");
   return [options] { return build(*options); };

@@ -9,7 +9,8 @@
 #include "src/cli/verb.h"
 #include "src/core/config.h"
 #include "src/core/error.h"
-#include "src/core/json.h"
+#include "src/core/json_text.h"
+#include "src/core/printable.h"
 #include "src/core/workload.h"
 
 namespace warpwright {
@@ -29,7 +30,7 @@ std::unique_ptr<Database> open(const Options& options) {
 /// Text of a stored Workload or Config; what cannot be read is shown as it is.
 std::string workload_text(const std::string& json) {
   try {
-    return workload_from_json(Json::parse(json)).summary();
+    return workload_from_json(parse_json(json)).summary();
   } catch (const std::exception&) {
     return "(unreadable) " + json.substr(0, 60);
   }
@@ -37,7 +38,7 @@ std::string workload_text(const std::string& json) {
 
 std::string config_text(const std::string& json) {
   try {
-    return summary(config_from_json(Json::parse(json)));
+    return summary(config_from_json(parse_json(json)));
   } catch (const std::exception&) {
     return "(unreadable) " + json.substr(0, 60);
   }
@@ -49,7 +50,7 @@ double us_of(const Record& record) {
 
 /// Parsed where it is JSON, else as text.
 Json embedded(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = try_parse_json(text);
   return json.is_discarded() ? Json(text) : json;
 }
 
@@ -84,7 +85,7 @@ void print_records(const std::vector<Record>& records, const std::string& schema
   if (json) {
     Json list = Json::array();
     for (const Record& record : records) list.push_back(record_json(record));
-    fmt::print("{}\n", Json{{"schema", schema}, {"records", list}}.dump(2));
+    fmt::print("{}\n", json_document(Json{{"schema", schema}, {"records", list}}));
     return;
   }
   Table table({"record", "workload", "device", "evidence", "outcome", ">us", "limited by", "config"});
@@ -116,14 +117,13 @@ int stats(const Options& options) {
   if (options.json) {
     Json runs = Json::array();
     for (const RunInfo& run : database->runs()) runs.push_back(run_json(run));
-    fmt::print("{}\n", Json{{"schema", "warpwright.db-stats/1"},
-                            {"workloads", statistics.workloads},
-                            {"records", statistics.records},
-                            {"ok", statistics.ok},
-                            {"by_outcome", statistics.by_outcome},
-                            {"by_device", statistics.by_device},
-                            {"runs", runs}}
-                           .dump(2));
+    fmt::print("{}\n", json_document(Json{{"schema", "warpwright.db-stats/1"},
+                                          {"workloads", statistics.workloads},
+                                          {"records", statistics.records},
+                                          {"ok", statistics.ok},
+                                          {"by_outcome", statistics.by_outcome},
+                                          {"by_device", statistics.by_device},
+                                          {"runs", runs}}));
     return kDone;
   }
   fmt::print("{} workloads, {} records ({} ok), {} runs\n", statistics.workloads, statistics.records, statistics.ok,
@@ -180,12 +180,14 @@ int show(const Options& options) {
   Json json = record_json(*record);
   json["schema"] = "warpwright.db-show/1";
   if (options.json) {
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_document(json));
     return kDone;
   }
   json.erase("schema");
   for (const auto& [field, value] : json.items()) {
-    fmt::print("{:13} {}\n", field, value.is_string() ? value.get<std::string>() : value.dump());
+    fmt::print("{:13} {}\n", field,
+               printable(value.is_string() ? value.get<std::string>()
+                                           : value.dump(-1, ' ', false, Json::error_handler_t::replace)));
   }
   if (!record->outcome.log.empty()) fmt::print("log\n{}\n", record->outcome.log);
   return kDone;

@@ -6,6 +6,7 @@
 #include "src/cli/table.h"
 #include "src/cli/verb.h"
 #include "src/core/json.h"
+#include "src/core/json_text.h"
 #include "src/device/device.h"
 
 namespace warpwright {
@@ -33,7 +34,7 @@ int devices(const Options& options) {
                       {"arch", listing.target.arch()},
                       {"target", to_json(listing.target)}});
     }
-    fmt::print("{}\n", Json{{"schema", "warpwright.devices/1"}, {"devices", list}}.dump(2));
+    fmt::print("{}\n", json_document(Json{{"schema", "warpwright.devices/1"}, {"devices", list}}));
     return kDone;
   }
   Table table({"device", "card", "arch", ">SMs", ">smem/SM KB", ">L2 MB", ">GB/s", "what"});

@@ -9,6 +9,7 @@
 #include "src/cli/table.h"
 #include "src/cli/verb.h"
 #include "src/core/json.h"
+#include "src/core/json_text.h"
 #include "src/graph/lowering.h"
 #include "src/import/import.h"
 #include "src/tasks/tasks.h"
@@ -70,8 +71,8 @@ int print_graph(const Options& options) {
   Graph graph = import_onnx(options.model, parse_shapes(options.shapes));
   run_passes(graph, options.after);
   if (options.json) {
-    fmt::print("{}\n",
-               Json{{"schema", "warpwright.extract/1"}, {"after", options.after}, {"graph", to_json(graph)}}.dump(2));
+    fmt::print("{}\n", json_document(Json{
+                           {"schema", "warpwright.extract/1"}, {"after", options.after}, {"graph", to_json(graph)}}));
   } else {
     fmt::print("{}", to_text(graph));
   }
@@ -97,14 +98,13 @@ int extract(const Options& options) {
                std::to_string(task.workload.multiply_adds()), short_list(task.onnx_nodes)});
   }
   if (options.json) {
-    fmt::print("{}\n", Json{{"schema", "warpwright.extract/1"},
-                            {"model_digest", model.digest},
-                            {"target", target.name},
-                            {"steps", model.program.steps.size()},
-                            {"arena_bytes", model.program.arena_bytes},
-                            {"multiply_adds", multiply_adds},
-                            {"tasks", list}}
-                           .dump(2));
+    fmt::print("{}\n", json_document(Json{{"schema", "warpwright.extract/1"},
+                                          {"model_digest", model.digest},
+                                          {"target", target.name},
+                                          {"steps", model.program.steps.size()},
+                                          {"arena_bytes", model.program.arena_bytes},
+                                          {"multiply_adds", multiply_adds},
+                                          {"tasks", list}}));
     return kDone;
   }
   table.print();

@@ -5,6 +5,7 @@
 
 #include "src/cli/verb.h"
 #include "src/core/error.h"
+#include "src/core/printable.h"
 #include "src/runtime/session.h"
 
 namespace warpwright {
@@ -43,7 +44,7 @@ int fail(int status, std::string message) {
     }
   }
   while (line.ends_with(' ') || line.ends_with(';')) line.pop_back();
-  std::fprintf(stderr, "warpwright: error: %s\n", line.c_str());
+  std::fprintf(stderr, "warpwright: error: %s\n", printable(line).c_str());
   return status;
 }
 

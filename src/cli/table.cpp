@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "src/core/error.h"
+#include "src/core/printable.h"
 
 namespace warpwright {
 namespace {
@@ -28,6 +29,7 @@ Table::Table(std::vector<std::string> headers) : headers_(std::move(headers)) {
 
 void Table::add(std::vector<std::string> row) {
   if (row.size() != headers_.size()) throw InternalError("a row of a table has the wrong number of cells");
+  for (std::string& cell : row) cell = printable(cell);
   rows_.push_back(std::move(row));
 }
 

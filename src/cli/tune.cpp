@@ -12,6 +12,7 @@
 #include "src/cli/table.h"
 #include "src/cli/verb.h"
 #include "src/core/error.h"
+#include "src/core/json_text.h"
 #include "src/core/log.h"
 #include "src/tuner/tuner.h"
 
@@ -19,7 +20,8 @@ namespace warpwright {
 namespace {
 
 struct Options {
-  std::string model, device = "auto", time, nvrtc;
+  std::string model, device = "auto", nvrtc;
+  std::optional<std::string> time;
   std::vector<std::string> databases, shapes;
   int64_t trials = 0, more = 0, trials_per_task = 0;
   int patience = 64, jobs = 0;
@@ -46,7 +48,7 @@ TuneLimits limits_of(const Options& options) {
   TuneLimits limits;
   if (options.trials > 0) limits.trials = options.trials;
   if (options.trials_per_task > 0) limits.trials_per_task = options.trials_per_task;
-  if (!options.time.empty()) limits.seconds = parse_duration(options.time);
+  if (options.time) limits.seconds = parse_duration(*options.time);
   limits.patience = options.patience > 0 ? std::optional<int>(options.patience) : std::nullopt;
   return limits;
 }
@@ -238,7 +240,7 @@ int tune_model(const Options& options) {
   }
   database->close();
   if (options.json) {
-    fmt::print("{}\n", summary_json(summary, run, tasks).dump(2));
+    fmt::print("{}\n", json_document(summary_json(summary, run, tasks)));
   } else {
     print_summary(summary, run, tasks, options.device.starts_with("virtual:"));
   }
@@ -257,16 +259,18 @@ VerbBody tune_verb(CLI::App& app) {
       ->required()
       ->allow_extra_args(false);
   app.add_option("--device", options->device, "virtual:rtx4090, cuda:0, auto")->capture_default_str();
-  app.add_option("--trials", options->trials, "trials of the whole run, defaults included")->check(CLI::PositiveNumber);
-  app.add_option("--more", options->more, "so many trials more than the run has")->check(CLI::PositiveNumber);
+  app.add_option("--trials", options->trials, "trials of the whole run, defaults included")->check(count_from(1));
+  app.add_option("--more", options->more, "so many trials more than the run has")->check(count_from(1));
   app.add_option("--trials-per-task", options->trials_per_task, "trials of each task, its default included")
-      ->check(CLI::PositiveNumber);
+      ->check(count_from(1));
   app.add_option("--time", options->time, "stop after this time: 8h, 30m, 90s");
   app.add_option("--patience", options->patience, "trials of a task without gain before it is left; 0: never")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", options->seed, "of the proposals and the inputs")->capture_default_str();
-  app.add_option("--jobs", options->jobs, "worker processes (default: one a core)")->check(CLI::NonNegativeNumber);
+      ->check(count_from(0));
+  app.add_option("--seed", options->seed, "of the proposals and the inputs")
+      ->capture_default_str()
+      ->check(whole_number());
+  app.add_option("--jobs", options->jobs, "worker processes (default: one a core)")->check(count_from(0, kMostJobs));
   app.add_option("--nvrtc", options->nvrtc, "path of libnvrtc");
   app.add_option("--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224")->allow_extra_args(false);
   app.add_flag("--json", options->json, "print JSON");

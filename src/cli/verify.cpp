@@ -1,6 +1,7 @@
 // warpwright verify: a package against the reference or against expected outputs, whole and kernel by kernel.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 
 #include "src/cli/arguments.h"
@@ -9,6 +10,7 @@
 #include "src/cli/table.h"
 #include "src/cli/verb.h"
 #include "src/core/error.h"
+#include "src/core/json_text.h"
 #include "src/core/log.h"
 #include "src/device/device.h"
 #include "src/graph/executor.h"
@@ -170,8 +172,9 @@ bool verify_package(const Options& options, const TensorMap& inputs, Json& docum
 }
 
 int verify(const Options& options) {
-  if (options.tolerance.lsb < 0 || options.tolerance.rtol < 0 || options.tolerance.atol < 0) {
-    throw UsageError("a tolerance may not be negative");
+  const auto sane = [](double tolerance) { return std::isfinite(tolerance) && tolerance >= 0; };
+  if (options.tolerance.lsb < 0 || !sane(options.tolerance.rtol) || !sane(options.tolerance.atol)) {
+    throw UsageError("a tolerance is a finite number from 0 up");
   }
   const TensorMap inputs = read_tensors(parse_files("--input", options.inputs));
   Json document{{"schema", "warpwright.verify/1"}};
@@ -179,7 +182,7 @@ int verify(const Options& options) {
                                                     : verify_package(options, inputs, document);
   document["right"] = right;
   if (options.json) {
-    fmt::print("{}\n", document.dump(2));
+    fmt::print("{}\n", json_document(document));
   } else {
     const bool exact = options.tolerance.lsb == 0 && options.tolerance.rtol == 0 && options.tolerance.atol == 0;
     fmt::print("{}\n", right ? (exact ? "bit-exact" : "within tolerance") : "WRONG");

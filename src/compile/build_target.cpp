@@ -3,6 +3,7 @@
 
 #include "src/core/error.h"
 #include "src/core/file.h"
+#include "src/core/json_text.h"
 #include "src/device/device.h"
 
 namespace warpwright {
@@ -13,7 +14,7 @@ constexpr std::string_view kVirtualPrefix = "virtual:";
 /// A Target alone, or what `devices --device D --json` prints.
 Target target_file(const std::string& path) {
   const std::string bytes = read_file(path, 1 << 20);
-  Json json = Json::parse(bytes, nullptr, false);
+  Json json = try_parse_json(bytes);
   if (json.is_discarded()) throw UsageError(path + ": no JSON");
   if (json.is_object() && json.contains("devices")) {
     const Json devices = json["devices"];

@@ -8,6 +8,7 @@
 
 #include "src/core/error.h"
 #include "src/core/file.h"
+#include "src/core/json_text.h"
 
 namespace warpwright {
 namespace {
@@ -80,7 +81,7 @@ LockFile LockFile::read(const std::filesystem::path& path) {
       throw UsageError(fmt::format("{}:{}: {}", path.string(), number, why));
     };
     try {
-      lock.add(entry_from_json(Json::parse(line)));
+      lock.add(entry_from_json(parse_json(line)));
     } catch (const UsageError& error) {
       fail(error.what());
     } catch (const InternalError& error) {

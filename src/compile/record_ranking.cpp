@@ -11,6 +11,7 @@
 #include "cost_model/cost_model.h"
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
+#include "src/core/json_text.h"
 
 namespace warpwright {
 namespace {
@@ -24,7 +25,7 @@ std::string run_of(const Record& record) {
 template <typename Parse>
 auto parsed(const std::string& text, const Parse& parse) -> std::optional<decltype(parse(Json()))> {
   try {
-    return parse(Json::parse(text));
+    return parse(parse_json(text));
   } catch (const Error&) {
     return std::nullopt;
   } catch (const Json::exception&) {

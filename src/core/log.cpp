@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include "src/core/printable.h"
+
 namespace warpwright {
 
 namespace {
@@ -18,7 +20,7 @@ void log_line(LogLevel level, std::string_view text) {
   std::string line = "warpwright: ";
   if (level == LogLevel::warning) line += "warning: ";
   if (level == LogLevel::error) line += "error: ";
-  line += text;
+  line += printable(text);
   line += '\n';
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

@@ -7,6 +7,7 @@
 
 #include "src/core/error.h"
 #include "src/core/file.h"
+#include "src/core/json_text.h"
 #include "src/device/cuda/cuda_device.h"
 #include "src/device/virtual/virtual_device.h"
 
@@ -24,7 +25,7 @@ std::string_view cuda_selector(std::string_view name) { return name == "auto" ? 
 Target virtual_target(std::string_view name) {
   const std::string text(name.substr(kVirtual.size()));
   if (!text.ends_with(".json")) return target_preset(text);
-  const Json json = Json::parse(read_file(text, kTargetFileLimit_bytes), nullptr, false);
+  const Json json = try_parse_json(read_file(text, kTargetFileLimit_bytes));
   if (json.is_discarded()) throw UsageError(fmt::format("the target file {} is not JSON", text));
   try {
     return target_from_json(json);

@@ -27,6 +27,13 @@ int64_t batches_in(const Tensor& tensor, const ProgramPort& port) {
 }  // namespace
 
 int64_t count_batches(const Program& program, const TensorMap& inputs) {
+  for (const auto& [input, tensor] : inputs) {
+    const bool known = std::any_of(program.inputs.begin(), program.inputs.end(),
+                                   [&](const ProgramPort& port) { return port.name == input; });
+    if (!known) {
+      throw UsageError(fmt::format("the model has no input `{}`; it has {}", input, port_names(program.inputs)));
+    }
+  }
   int64_t batches = 0;
   for (const ProgramPort& port : program.inputs) {
     const auto found = inputs.find(port.name);
@@ -47,13 +54,6 @@ int64_t count_batches(const Program& program, const TensorMap& inputs) {
       throw UsageError(fmt::format("input `{}` holds {} batches, another holds {}", port.name, count, batches));
     }
     batches = count;
-  }
-  for (const auto& [input, tensor] : inputs) {
-    const bool known = std::any_of(program.inputs.begin(), program.inputs.end(),
-                                   [&](const ProgramPort& port) { return port.name == input; });
-    if (!known) {
-      throw UsageError(fmt::format("the model has no input `{}`; it has {}", input, port_names(program.inputs)));
-    }
   }
   return std::max<int64_t>(batches, 1);
 }

@@ -11,6 +11,7 @@
 
 #include "src/core/error.h"
 #include "src/core/hash.h"
+#include "src/core/json_text.h"
 #include "src/runtime/package_format.h"
 
 namespace warpwright {
@@ -141,7 +142,7 @@ std::string PackageFile::Reading::blob(const std::string& hash) {
 Tensor PackageFile::Reading::tensor(const std::string& dtype, const std::string& shape, const std::string& hash) {
   Tensor tensor;
   tensor.dtype = dtype_from_name(dtype);
-  tensor.shape = shape_from_json(Json::parse(shape));
+  tensor.shape = shape_from_json(parse_json(shape));
   const std::string bytes = blob(hash);
   int64_t expected = 0;
   if (__builtin_mul_overflow(element_count(tensor.shape), static_cast<int64_t>(size_bytes(tensor.dtype)), &expected) ||
@@ -191,7 +192,7 @@ std::vector<ProgramPort> PackageFile::Reading::ports(int64_t profile, std::strin
                        "ORDER BY position");
   rows.bind(0, profile).bind(1, direction);
   while (rows.step()) {
-    ports.push_back({rows.text(0), shape_from_json(Json::parse(rows.text(2))), dtype_from_name(rows.text(1)),
+    ports.push_back({rows.text(0), shape_from_json(parse_json(rows.text(2))), dtype_from_name(rows.text(1)),
                      small_integer(rows, 3, 0, 1 << 24)});
   }
   return ports;
@@ -204,10 +205,10 @@ void PackageFile::Reading::read_steps(int64_t profile, Program& program) {
   while (rows.step()) {
     if (rows.integer(0) != static_cast<int64_t>(program.steps.size())) throw UsageError("a step is missing");
     ProgramStep step;
-    step.workload = workload_from_json(Json::parse(rows.text(1)));
-    step.inputs = indices_from_json(Json::parse(rows.text(2)), program.tensors.size());
+    step.workload = workload_from_json(parse_json(rows.text(1)));
+    step.inputs = indices_from_json(parse_json(rows.text(2)), program.tensors.size());
     step.output = indices_from_json(Json::array({rows.integer(3)}), program.tensors.size()).front();
-    step.onnx_nodes = strings_from_json(Json::parse(rows.text(4)));
+    step.onnx_nodes = strings_from_json(parse_json(rows.text(4)));
     program.steps.push_back(std::move(step));
   }
   SqliteStatement values(file,
@@ -236,8 +237,8 @@ std::vector<PackageKernel> PackageFile::Reading::kernels(int64_t plan, std::map<
     kernel.source = blob(rows.text(3));
     kernel.code.ptx = blob(rows.text(4));
     kernel.code.cubin = blob(rows.text(5));
-    kernel.launch = launch_shape_from_json(Json::parse(rows.text(6)));
-    kernel.arguments = arguments_from_json(Json::parse(rows.text(7)));
+    kernel.launch = launch_shape_from_json(parse_json(rows.text(6)));
+    kernel.arguments = arguments_from_json(parse_json(rows.text(7)));
     kernel.code.registers = small_integer(rows, 8, 0, 255);
     kernel.code.spill_store_bytes = small_integer(rows, 9, 0, 1 << 30);
     kernel.code.spill_load_bytes = small_integer(rows, 10, 0, 1 << 30);
@@ -261,7 +262,7 @@ std::vector<PackageStep> PackageFile::Reading::steps(int64_t plan, const std::ma
     const auto kernel = kernels.find(rows.integer(1));
     if (kernel == kernels.end()) throw UsageError("a kernel is missing");
     step.kernel = kernel->second;
-    step.config = config_from_json(Json::parse(rows.text(2)));
+    step.config = config_from_json(parse_json(rows.text(2)));
     step.rung = rows.text(3);
     if (const std::string evidence = rows.text(4); !evidence.empty()) step.evidence = evidence_from_name(evidence);
     step.packed.resize(package.kernels[step.kernel].arguments.size());
@@ -287,14 +288,14 @@ PackageFile::PackageFile(const std::filesystem::path& path) : reading_(std::make
     if (package_digest(reading_->file) != digest_) throw UsageError("its content does not have its digest");
     SqliteStatement manifest(reading_->file, "SELECT json FROM manifest");
     if (!manifest.step()) throw UsageError("the manifest is missing");
-    manifest_ = Json::parse(manifest.text(0));
+    manifest_ = parse_json(manifest.text(0));
   });
   in_part(path, "targets", [&] {
     SqliteStatement rows(reading_->file,
                          "SELECT plans.id, plans.profile, targets.json FROM plans JOIN targets ON "
                          "targets.id = plans.target ORDER BY plans.id");
     while (rows.step()) {
-      Variant variant{rows.integer(0), target_from_json(Json::parse(rows.text(2))), {}};
+      Variant variant{rows.integer(0), target_from_json(parse_json(rows.text(2))), {}};
       for (const ProgramPort& port : reading_->ports(rows.integer(1), "input")) {
         variant.input_shapes[port.name] = port.shape;
       }

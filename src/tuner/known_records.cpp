@@ -6,6 +6,7 @@
 #include <string>
 
 #include "src/core/error.h"
+#include "src/core/json_text.h"
 
 namespace warpwright {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 /// The Config of a record, if today's space holds it.
 std::optional<Config> legal_config(const Record& record, const CandidateSpace& space) {
   try {
-    const Json json = Json::parse(record.config_json, nullptr, false);
+    const Json json = try_parse_json(record.config_json);
     if (json.is_discarded()) return std::nullopt;
     Config config = config_from_json(json);
     if (!space.contains(config)) return std::nullopt;

@@ -69,7 +69,7 @@ TEST_F(BadInput, WrongInputName) {
   write_npy(path("x.npy"), Tensor(DType::f32, {1, 1, 8, 8}));
   const std::string npy = path("x.npy");
   expect_refusal({"run", model(), "--shape", "image=1,1,8,8", "--input", "picture=" + npy, "--output", path("out")}, 2,
-                 {"image"});
+                 {"picture", "image"});
   expect_refusal({"run", model(), "--input", "image=" + npy, "--input", "picture=" + npy, "--output", path("out")}, 2,
                  {"picture"});
 }
@@ -157,6 +157,40 @@ TEST_F(BadInput, WrongUsage) {
   expect_refusal({"extract", model(), "--shape", "image=1,1,8,8", "--after", "nothing"}, 2, {"nothing"});
   expect_refusal({"tune", model(), "--shape", "image=1,1,8,8", "--db", path("d.db"), "--time", "8"}, 2, {"8"});
   expect_refusal({"build", model(), "--require-hit", "perfect", "-o", path("p.pkg")}, 2, {"perfect"});
+}
+
+TEST_F(BadInput, NumbersOutOfRange) {
+  const std::vector<std::vector<std::string>> wrong{{"--trials", "0"},
+                                                    {"--trials", "99999999999999999999"},
+                                                    {"--seed", "-1"},
+                                                    {"--trials-per-task", "4000000000000000000"},
+                                                    {"--more", "-1"},
+                                                    {"--jobs", "1000000000"},
+                                                    {"--patience", "x"},
+                                                    {"--time", ""},
+                                                    {"--time", "99999999999999h"}};
+  for (const auto& flag : wrong) {
+    std::vector<std::string> arguments{"tune", model(),      "--shape",  "image=1,1,8,8",
+                                       "--db", path("d.db"), "--device", "virtual:rtx4090"};
+    arguments.insert(arguments.end(), flag.begin(), flag.end());
+    expect_refusal(arguments, 2, {"`" + flag[1] + "`"});
+  }
+  expect_refusal({"verify", model(), "reference", "--rtol", "nan"}, 2, {"tolerance"});
+}
+
+TEST_F(BadInput, DatabaseIsNotMadeWhenAnotherIsRefused) {
+  const std::vector<std::string> tune{"tune", model(), "--shape", "image=1,1,8,8", "--device", "virtual:rtx4090"};
+  std::vector<std::string> missing = tune, empty = tune;
+  missing.insert(missing.end(), {"--db", path("new.db"), "--db", path("absent.db")});
+  expect_refusal(missing, 2, {"absent.db"});
+  empty.insert(empty.end(), {"--db", ""});
+  expect_refusal(empty, 2, {"empty"});
+}
+
+TEST_F(BadInput, NamesDoNotSteerTheTerminal) {
+  const ProgramResult result = run_program({"extract", path("\x1b[31m.onnx")});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.err.find('\x1b'), std::string::npos);
 }
 
 TEST_F(BadInput, PackageThatIsDamaged) {
