@@ -3,6 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <csignal>
+
+#include "src/cli/signals.h"
 #include "src/compile/package_writer.h"
 #include "src/core/error.h"
 #include "src/core/file.h"
@@ -44,7 +47,18 @@ Package default_package(const Model& model, const Target& target, const std::str
   Plan plan = make_plan(model.program, {target, false}, [&](const Task& task) { return defaults.choose(task); });
   BuilderOptions options;
   options.nvrtc_path = nvrtc_path;
-  compile(plan, options);
+  int status = 0;
+  {
+    StopSignals signals;
+    options.stop = signals.flag();
+    try {
+      compile(plan, options);
+    } catch (const EnvironmentError&) {
+      if (signals.exit_status() == 0) throw;
+    }
+    status = signals.exit_status();
+  }
+  if (status != 0) std::raise(status - 128);  // the workers and their folder are gone: end as the signal asks
   return make_package(model.program, plan);
 }
 
