@@ -181,7 +181,7 @@ std::string insert_record(const Connection& connection, const Record& record) {
       !try_parse_json(record.config_json).is_object()) {
     throw InternalError("a record carries text that is no JSON");
   }
-  const std::string key = content_key(record);
+  std::string key = content_key(record);
   insert_shared_rows(connection, record);
   Statement known = connection.prepare("SELECT 1 FROM records WHERE content_key = ?");
   known.bind(1, key);

@@ -13,7 +13,8 @@ uint64_t instruction_limit(const Workload& workload, const Resources& resources)
                        static_cast<double>(resources.smem_bytes_moved);
   const double products =
       std::max(static_cast<double>(resources.inner_products) * 8, static_cast<double>(workload.multiply_adds()) * 4);
-  const double warps = static_cast<double>((resources.threads + 31) / 32) * static_cast<double>(resources.ctas);
+  const int64_t warps_per_cta = (resources.threads + 31) / 32;
+  const double warps = static_cast<double>(warps_per_cta) * static_cast<double>(resources.ctas);
   const double expected = (products + bytes * 2 + elements * 64) / 32 + warps * 500;
   constexpr double kMost = 1e18;  // far beyond any launch, and safe to convert
   return std::max(kLeastInstructionLimit,

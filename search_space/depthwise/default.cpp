@@ -18,8 +18,9 @@ double cycles(const Workload& workload, const Plan& plan, const Target& target) 
   const double warps = std::ceil(static_cast<double>(plan.threads) / 32);
   const double outputs = static_cast<double>(plan.run_w * plan.run_h * plan.channels * plan.part);
   const double words = static_cast<double>(plan.channels) / 4;
-  const double loads = static_cast<double>(plan.in_cols * plan.in_rows) * 3 +
-                       static_cast<double>(plan.weight_vectors / plan.parts) * words;
+  const int64_t vectors_a_part = plan.weight_vectors / plan.parts;
+  const double loads =
+      static_cast<double>(plan.in_cols * plan.in_rows) * 3 + static_cast<double>(vectors_a_part) * words;
   const double copies = plan.shared_tile ? static_cast<double>(plan.tile_cols * plan.tile_rows * plan.tile_channels) /
                                                static_cast<double>(plan.copy_vector * plan.threads) * 20
                                          : 0;
