@@ -146,9 +146,8 @@ void check_identity(const Connection& connection, OpenMode mode) {
   if (version < 1) throw UsageError(fmt::format("{}: has no schema version; the database is damaged", where));
   if (version < kSchemaVersion && mode == OpenMode::read_write) {
     throw UsageError(
-        fmt::format("{}: has schema version {}, older than {}: make a new one with `warpwright db migrate "
-                    "{} -o NEW`",
-                    where, version, kSchemaVersion, where));
+        fmt::format("{}: has schema version {}, older than {}: it can be read, but record into a new database", where,
+                    version, kSchemaVersion));
   }
 }
 

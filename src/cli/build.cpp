@@ -113,7 +113,7 @@ void print_rungs(const Plan& plan) {
     parts.push_back(fmt::format("{} {}{}", count, name(rung.first), evidence));
   }
   fmt::print("{} kernels for {}: {}\n", plan.kernels.size(), text(plan.target), fmt::join(parts, ", "));
-  for (const auto& [reason, count] : reasons) fmt::print("  {} because: {}\n", count, reason);
+  for (const auto& [reason, count] : reasons) fmt::print("  {} not better: {}\n", count, reason);
 }
 
 Json document_of(const Program& program, const Plan& plan) {

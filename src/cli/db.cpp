@@ -215,7 +215,9 @@ VerbBody db_verb(CLI::App& app) {
   show_app->add_option("record", options->record, "key of the record, or its beginning")->required();
   for (CLI::App* sub : {list_app, best_app}) {
     sub->add_option("--task", options->task, "only this task (key as in `extract`)");
-    sub->add_option("--limit", options->limit, "at most so many")->capture_default_str()->check(CLI::PositiveNumber);
+    sub->add_option("--limit", options->limit, sub == best_app ? "with --task: at most so many" : "at most so many")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
   }
   list_app->add_option("--outcome", options->outcome, "only this outcome, e.g. ok or wrong_result");
   best_app->add_option("--arch", options->arch, "only this architecture, e.g. sm_89");

@@ -51,7 +51,7 @@ int fail(int status, std::string message) {
 int parse_failure(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   const auto chosen = app.get_subcommands();
-  if (chosen.empty() && !first.starts_with('-')) {
+  if (chosen.empty()) {
     std::string verbs;
     for (const Verb& verb : kVerbs) {
       if (*verb.help != '\0') verbs += (verbs.empty() ? "" : ", ") + std::string(verb.name);
@@ -59,8 +59,7 @@ int parse_failure(const CLI::App& app, const CLI::ParseError& error, const std::
     const std::string what = first.empty() ? "name a verb" : "`" + first + "` is no verb";
     return fail(kWrongUsage, what + "; there are " + verbs + " (see `warpwright --help`)");
   }
-  const std::string help = chosen.empty() ? "warpwright --help" : "warpwright " + chosen[0]->get_name() + " --help";
-  return fail(kWrongUsage, std::string(error.what()) + " (see `" + help + "`)");
+  return fail(kWrongUsage, std::string(error.what()) + " (see `warpwright " + chosen[0]->get_name() + " --help`)");
 }
 
 int run(int argc, char** argv) {

@@ -77,7 +77,7 @@ std::optional<int64_t> most_trials(const TuneLimits& limits, size_t tasks) {
 }
 
 std::string trials_text(int64_t done, std::optional<int64_t> most) {
-  return most ? fmt::format("{} of {}", done, *most) : fmt::format("{} trials", done);
+  return most ? fmt::format("{} of {} trials", done, *most) : fmt::format("{} trials", done);
 }
 
 /// One line on where the search stands, with the time left.
@@ -96,7 +96,7 @@ class TuneProgress {
       for (const auto& [outcome, count] : task.failures) failed += count;
       searching += task.state == "searching";
     }
-    progress_.show(fmt::format("run {}: {}, {} ok, {} failed, {} of {} tasks searched on, {} elapsed, {}", run_.id,
+    progress_.show(fmt::format("run {}: {}, {} ok, {} failed, {} of {} tasks open, {} elapsed, {}", run_.id,
                                trials_text(summary.trials, most_), ok, failed, searching, summary.tasks.size(),
                                clock_text(elapsed), left_text(summary.trials, here, elapsed)));
   }
@@ -164,7 +164,7 @@ void print_summary(const TuneSummary& summary, const RunInfo& run, const std::ve
   }
   table.print();
   if (complete) {
-    fmt::print("all tasks by weight: default {:.2f} us, best {:.2f} us, gain {}\n", default_us, best_us,
+    fmt::print("sum of the tasks by weight: default {:.2f} us, best {:.2f} us, gain {}\n", default_us, best_us,
                gain_text(default_us, best_us));
   }
   fmt::print("run {}: {} trials, ended: {}; compile {:.1f} s, verify {:.1f} s, run {:.1f} s, own {:.1f} s\n", run.id,
