@@ -2,8 +2,10 @@
 #include "src/cli/model.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <csignal>
+#include <vector>
 
 #include "src/cli/signals.h"
 #include "src/compile/package_writer.h"
@@ -27,7 +29,15 @@ Model read_model(const std::filesystem::path& path, const std::map<std::string, 
 
 Model read_model_for(const std::filesystem::path& path, std::map<std::string, Shape> shapes, const TensorMap& inputs) {
   if (is_package(path)) return read_model(path, shapes);
-  for (const auto& [input, declared] : declared_input_shapes(path)) {
+  const std::map<std::string, Shape> declared_shapes = declared_input_shapes(path);
+  for (const auto& [input, tensor] : inputs) {
+    if (declared_shapes.contains(input)) continue;
+    std::vector<std::string> names;
+    for (const auto& [name, shape] : declared_shapes) names.push_back(name);
+    throw UsageError(
+        fmt::format("--input {}: the model has no input of this name; it has {}", input, fmt::join(names, ", ")));
+  }
+  for (const auto& [input, declared] : declared_shapes) {
     const auto given = inputs.find(input);
     if (shapes.contains(input) || given == inputs.end() || given->second.shape.size() != declared.size()) continue;
     Shape bound = declared;

@@ -58,10 +58,11 @@ class Importer {
  private:
   void add_inputs() {
     std::set<std::string> names;
+    std::vector<const onnx::ValueInfoProto*> inputs;
     for (const auto& input : model_.graph().input()) {
       if (tensors_.constant(input.name())) continue;  // an initializer listed again, as before IR version 4
       names.insert(input.name());
-      add_input(input);
+      inputs.push_back(&input);
     }
     for (const auto& [name, shape] : shapes_) {
       if (!names.count(name)) {
@@ -69,6 +70,7 @@ class Importer {
                                      fmt::join(shape, ","), fmt::join(names, ", ")));
       }
     }
+    for (const onnx::ValueInfoProto* input : inputs) add_input(*input);
   }
 
   void add_input(const onnx::ValueInfoProto& input) {

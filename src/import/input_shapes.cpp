@@ -13,7 +13,7 @@ std::map<std::string, Shape> declared_input_shapes(const std::filesystem::path& 
   for (const auto& constant : model.graph().initializer()) constants.insert(constant.name());
   std::map<std::string, Shape> shapes;
   for (const auto& input : model.graph().input()) {
-    if (constants.contains(input.name()) || !input.type().tensor_type().has_shape()) continue;
+    if (constants.contains(input.name())) continue;
     Shape& shape = shapes[input.name()];
     for (const auto& dim : input.type().tensor_type().shape().dim()) {
       shape.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);

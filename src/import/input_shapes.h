@@ -9,7 +9,7 @@
 
 namespace warpwright {
 
-/// By input name; -1 stands for a dimension that --shape must bind. An input without any shape is left out.
+/// By input name; -1 stands for a dimension that --shape must bind. Empty for an input without any shape.
 std::map<std::string, Shape> declared_input_shapes(const std::filesystem::path& path);
 
 }  // namespace warpwright

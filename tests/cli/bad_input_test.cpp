@@ -62,6 +62,7 @@ TEST_F(BadInput, DynamicShapeWithoutBinding) {
 TEST_F(BadInput, ShapeThatDoesNotFit) {
   expect_refusal({"extract", model(), "--shape", "image=1,1,9,8"}, 2, {"image"});
   expect_refusal({"extract", model(), "--shape", "image=1,1,8,8", "--shape", "picture=1,1,8,8"}, 2, {"picture"});
+  expect_refusal({"extract", model(), "--shape", "picture=1,1,8,8"}, 2, {"picture", "image"});
   expect_refusal({"extract", model(), "--shape", "image=1,1,x,8"}, 2, {"x"});
 }
 
@@ -72,6 +73,7 @@ TEST_F(BadInput, WrongInputName) {
                  {"picture", "image"});
   expect_refusal({"run", model(), "--input", "image=" + npy, "--input", "picture=" + npy, "--output", path("out")}, 2,
                  {"picture"});
+  expect_refusal({"run", model(), "--input", "picture=" + npy, "--output", path("out")}, 2, {"picture", "image"});
 }
 
 TEST_F(BadInput, WrongInputTypeAndShape) {
