@@ -20,8 +20,9 @@ double cycles(const Workload& workload, const Plan& plan, const Target& target) 
   const double products = taps * outputs;
   const double reads = taps * static_cast<double>(plan.channels) / 4 +
                        static_cast<double>(window.kernel_h * ceil_div(plan.in_cols, plan.word_vector));
-  const double copies = static_cast<double>(ceil_div(plan.tile_bytes / 4, plan.threads)) * 16 +
-                        (plan.direct_weights ? 0 : static_cast<double>(plan.weight_bytes / 16 / plan.threads) * 4);
+  const int64_t weight_copies = plan.direct_weights ? 0 : plan.weight_bytes / 16 / plan.threads * 4;
+  const double copies =
+      static_cast<double>(ceil_div(plan.tile_bytes / 4, plan.threads) * 16) + static_cast<double>(weight_copies);
   const double issued = products + reads * 1.2 + copies + outputs * 8 + 100;
   const int64_t resident = resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target);
   const int64_t ctas_of_sm = ceil_div(plan.ctas, target.sm_count);

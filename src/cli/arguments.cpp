@@ -107,7 +107,7 @@ double parse_duration(const std::string& text) {
 }
 
 std::string clock_text(double seconds) {
-  const auto whole = static_cast<int64_t>(std::max(0.0, seconds) + 0.5);
+  const int64_t whole = std::llround(std::max(0.0, seconds));
   if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }

@@ -49,7 +49,7 @@ std::vector<double> samples_of(const Outcome& outcome, const std::string& what) 
 
 double percentile(std::vector<double> samples, double share) {
   std::sort(samples.begin(), samples.end());
-  return samples[static_cast<size_t>(share * static_cast<double>(samples.size() - 1) + 0.5)];
+  return samples[static_cast<size_t>(std::llround(share * static_cast<double>(samples.size() - 1)))];
 }
 
 struct Loaded {
