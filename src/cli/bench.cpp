@@ -1,6 +1,7 @@
 // warpwright bench: the time of a package, whole and by kernel, or of two packages side by side.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 #include <random>
 

@@ -33,7 +33,7 @@ EvidencePolicy policy_of(const std::string& evidence) {
 std::string device_of_records(const Database& database) {
   const Statistics statistics = database.statistics();
   if (statistics.by_device.size() != 1) return {};
-  const std::string device = statistics.by_device.begin()->first;
+  std::string device = statistics.by_device.begin()->first;
   if (device.starts_with("virtual:")) return device;
   for (const Target& preset : target_presets()) {
     if (preset.device_name == device) return preset.name;
