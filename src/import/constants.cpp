@@ -69,7 +69,7 @@ std::filesystem::path external_path(const std::string& location, const std::stri
   for (const auto& part : relative) outside |= part == "..";
   std::error_code error;
   const auto root = std::filesystem::weakly_canonical(folder.empty() ? "." : folder, error);
-  const auto target = error ? root : std::filesystem::weakly_canonical(root / relative, error);
+  auto target = error ? root : std::filesystem::weakly_canonical(root / relative, error);
   if (!outside && !error) {
     const auto inner = target.lexically_relative(root);
     outside = inner.empty() || *inner.begin() == "..";

@@ -29,7 +29,7 @@ int64_t batches_in(const Tensor& tensor, const ProgramPort& port) {
 int64_t count_batches(const Program& program, const TensorMap& inputs) {
   for (const auto& [input, tensor] : inputs) {
     const bool known = std::any_of(program.inputs.begin(), program.inputs.end(),
-                                   [&](const ProgramPort& port) { return port.name == input; });
+                                   [&name = input](const ProgramPort& port) { return port.name == name; });
     if (!known) {
       throw UsageError(fmt::format("the model has no input `{}`; it has {}", input, port_names(program.inputs)));
     }
