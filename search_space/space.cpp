@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "src/core/error.h"
@@ -26,6 +27,9 @@ Space::Space(std::string family, int space_version, std::vector<Knob> knobs, Leg
     }
     points *= count;
   }
+  by_name_.resize(knobs_.size());
+  std::iota(by_name_.begin(), by_name_.end(), size_t{0});
+  std::sort(by_name_.begin(), by_name_.end(), [&](size_t a, size_t b) { return knobs_[a].name < knobs_[b].name; });
 }
 
 int64_t Space::point_count() const {
@@ -39,12 +43,20 @@ Config Space::point(int64_t index) const {
     throw InternalError(fmt::format("space {}: point {} of {}", family_, index, point_count()));
   }
   Config config{family_, space_version_, {}};
-  for (auto knob = knobs_.rbegin(); knob != knobs_.rend(); ++knob) {
-    const auto count = static_cast<int64_t>(knob->values.size());
-    config.knobs[knob->name] = knob->values[static_cast<size_t>(index % count)];
+  for (size_t knob : by_name_) config.knobs.emplace_hint(config.knobs.end(), knobs_[knob].name, 0);
+  move_to(index, config);
+  return config;
+}
+
+void Space::move_to(int64_t index, Config& config) const {
+  std::vector<int64_t> values(knobs_.size());
+  for (size_t knob = knobs_.size(); knob-- > 0;) {
+    const auto count = static_cast<int64_t>(knobs_[knob].values.size());
+    values[knob] = knobs_[knob].values[static_cast<size_t>(index % count)];
     index /= count;
   }
-  return config;
+  auto slot = config.knobs.begin();
+  for (size_t knob : by_name_) (slot++)->second = values[knob];
 }
 
 std::optional<std::string> Space::why_illegal(const Config& config) const {
@@ -82,10 +94,11 @@ std::optional<Config> Space::sample(std::mt19937_64& random, int tries) const {
   // Plain rejection on the raw generator: std::uniform_int_distribution differs between standard libraries.
   const auto points = static_cast<uint64_t>(point_count());
   const uint64_t accepted = std::numeric_limits<uint64_t>::max() - std::numeric_limits<uint64_t>::max() % points;
+  Config config = point(0);
   for (int attempt = 0; attempt < tries; ++attempt) {
     uint64_t draw = random();
     while (draw >= accepted) draw = random();
-    Config config = point(static_cast<int64_t>(draw % points));
+    move_to(static_cast<int64_t>(draw % points), config);
     if (!why_illegal_(config)) return config;
   }
   return std::nullopt;
@@ -93,17 +106,20 @@ std::optional<Config> Space::sample(std::mt19937_64& random, int tries) const {
 
 std::vector<Config> Space::neighbours(const Config& config) const {
   std::vector<Config> legal;
+  Config neighbour = config;
   for (const Knob& knob : knobs_) {
-    const auto here = std::find(knob.values.begin(), knob.values.end(), config.at(knob.name));
+    int64_t& value = neighbour.knobs.at(knob.name);
+    const int64_t own = value;
+    const auto here = std::find(knob.values.begin(), knob.values.end(), own);
     if (here == knob.values.end()) continue;
     const auto at = here - knob.values.begin();
     for (const std::ptrdiff_t step : {-1, 1}) {
       const std::ptrdiff_t other = at + step;
       if (other < 0 || other >= static_cast<std::ptrdiff_t>(knob.values.size())) continue;
-      Config neighbour = config;
-      neighbour.knobs[knob.name] = knob.values[static_cast<size_t>(other)];
-      if (!why_illegal_(neighbour)) legal.push_back(std::move(neighbour));
+      value = knob.values[static_cast<size_t>(other)];
+      if (!why_illegal_(neighbour)) legal.push_back(neighbour);
     }
+    value = own;
   }
   return legal;
 }

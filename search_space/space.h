@@ -39,9 +39,13 @@ class Space {
   std::vector<Config> neighbours(const Config& config) const;
 
  private:
+  /// Turns a point of this space into another, in place.
+  void move_to(int64_t index, Config& config) const;
+
   std::string family_;
   int space_version_;
   std::vector<Knob> knobs_;
+  std::vector<size_t> by_name_;  // knobs in the order of Config::knobs
   LegalityCheck why_illegal_;
 };
 
