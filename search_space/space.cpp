@@ -72,9 +72,11 @@ std::optional<std::string> Space::why_illegal(const Config& config) const {
     }
   }
   if (config.knobs.size() != knobs_.size()) {
-    for (const auto& [name, value] : config.knobs) {
-      const bool known = std::any_of(knobs_.begin(), knobs_.end(), [&](const Knob& knob) { return knob.name == name; });
-      if (!known) return fmt::format("family {} has no knob {}", family_, name);
+    for (const auto& item : config.knobs) {
+      const auto is_it = [&](const Knob& knob) { return knob.name == item.first; };
+      if (std::none_of(knobs_.begin(), knobs_.end(), is_it)) {
+        return fmt::format("family {} has no knob {}", family_, item.first);
+      }
     }
   }
   return why_illegal_(config);
