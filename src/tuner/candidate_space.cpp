@@ -21,13 +21,10 @@ CandidateSpace::CandidateSpace(const Workload& workload, const Target& target,
   if (families_.empty()) {
     throw UsageError(fmt::format("no kernel family takes {} on {}", workload.summary(), target.name));
   }
-  for (const KernelFamily* family : families_) spaces_.push_back(family->space(workload, target));
-}
-
-std::vector<Config> CandidateSpace::defaults() const {
-  std::vector<Config> configs;
-  for (const KernelFamily* family : families_) configs.push_back(family->default_config(*workload_, *target_));
-  return configs;
+  for (const KernelFamily* family : families_) {
+    spaces_.push_back(family->space(workload, target));
+    defaults_.push_back(family->default_config(workload, target));
+  }
 }
 
 const std::optional<std::vector<Config>>& CandidateSpace::listed() {

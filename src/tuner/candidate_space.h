@@ -16,7 +16,7 @@ class CandidateSpace {
   CandidateSpace(const Workload& workload, const Target& target, std::vector<const KernelFamily*> families);
 
   /// Of the first family, then of the others.
-  std::vector<Config> defaults() const;
+  const std::vector<Config>& defaults() const { return defaults_; }
   /// Every legal Config when the spaces are small enough to be listed; computed once.
   const std::optional<std::vector<Config>>& listed();
   /// One family by the size of its space, then uniform within; nullopt when `tries` points were illegal.
@@ -32,7 +32,8 @@ class CandidateSpace {
   const Workload* workload_;
   const Target* target_;
   std::vector<const KernelFamily*> families_;
-  std::vector<Space> spaces_;  // of each family
+  std::vector<Space> spaces_;     // of each family
+  std::vector<Config> defaults_;  // of each family
   bool was_listed_ = false;
   std::optional<std::vector<Config>> listed_;
 };
