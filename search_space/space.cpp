@@ -92,6 +92,19 @@ std::vector<Config> Space::enumerate(int64_t limit) const {
   return legal;
 }
 
+std::optional<Config> Space::cheapest(const std::function<double(const Config&)>& cost) const {
+  std::optional<Config> best;
+  double least = 0;
+  Config config = point(0);
+  for (int64_t index = 0, points = point_count(); index < points; ++index) {
+    move_to(index, config);
+    if (why_illegal_(config)) continue;
+    const double now = cost(config);
+    if (!best || now < least) best = config, least = now;
+  }
+  return best;
+}
+
 std::optional<Config> Space::sample(std::mt19937_64& random, int tries) const {
   // Plain rejection on the raw generator: std::uniform_int_distribution differs between standard libraries.
   const auto points = static_cast<uint64_t>(point_count());

@@ -33,6 +33,8 @@ class Space {
   std::optional<std::string> why_illegal(const Config& config) const;
   /// Legal Configs in index order, at most `limit`.
   std::vector<Config> enumerate(int64_t limit) const;
+  /// The legal Config of least cost, the first of equals; nullopt when no point is legal. Looks at every point.
+  std::optional<Config> cheapest(const std::function<double(const Config&)>& cost) const;
   /// Uniform over the legal points by rejection; nullopt when `tries` points in a row were illegal.
   std::optional<Config> sample(std::mt19937_64& random, int tries = 10000) const;
   /// Legal Configs that differ from `config` in one knob by one step.

@@ -45,15 +45,9 @@ double cycles(const Workload& workload, const Plan& plan, const Target& target) 
 }  // namespace
 
 Config choose_default(const Workload& workload, const Target& target) {
-  const Space space = make_space(workload, target);
-  std::optional<Config> best;
-  double best_cycles = 0;
-  for (int64_t index = 0; index < space.point_count(); ++index) {
-    Config config = space.point(index);
-    if (space.why_illegal(config)) continue;
-    const double time = cycles(workload, Plan(workload, config), target);
-    if (!best || time < best_cycles) best = std::move(config), best_cycles = time;
-  }
+  const std::optional<Config> best = make_space(workload, target).cheapest([&](const Config& config) {
+    return cycles(workload, Plan(workload, config), target);
+  });
   if (!best) throw InternalError("no default of stem for " + workload.summary());
   return *best;
 }
