@@ -16,13 +16,19 @@ namespace warpwright {
 
 /// What a Config asks of the card, by arithmetic alone; the same numbers serve constraints, emitter and features.
 struct Resources {
-  int64_t threads = 0;         // a CTA
-  int64_t ctas = 0;            // the grid
-  int64_t smem_bytes = 0;      // a CTA, static and dynamic
-  int64_t registers = 0;       // a thread, estimated
-  int64_t inner_products = 0;  // dp4a (or their like) of the whole grid, padding included; 0 for light families
-  int64_t global_load_bytes = 0, global_store_bytes = 0;  // asked of L2 by the whole grid
-  int64_t smem_bytes_moved = 0;                           // shared-memory reads and writes of the whole grid
+  int64_t threads = 0;          // a CTA
+  int64_t ctas = 0;             // the grid
+  int64_t smem_bytes = 0;       // a CTA, static and dynamic
+  int64_t registers = 0;        // a thread, estimated
+  int64_t inner_products = 0;   // dp4a (or their like) of the whole grid, padding included; 0 for light families
+  int64_t tensor_products = 0;  // multiply-adds on tensor cores of the whole grid, padding included
+  int64_t tensor_depth = 32;    // of K an instruction: 32 m16n8k32, 16 m8n8k16
+  int64_t global_load_bytes = 0, global_store_bytes = 0;  // asked of L2 by the whole grid, the workspace left out
+  int64_t workspace_bytes = 0;   // partial sums that the whole grid writes and reads back; 0 without split K
+  int64_t smem_bytes_moved = 0;  // shared-memory reads and writes of the whole grid
+  // The main loop of a CTA: how often it goes on to the next part of its shared memory (0: unknown), and how many parts
+  // there are, of which all but one are filled ahead.
+  int64_t steps = 0, stages = 1;
 };
 
 class KernelFamily {
@@ -39,6 +45,8 @@ class KernelFamily {
   virtual Space space(const Workload& workload, const Target& target) const = 0;
   /// Safe and good without measuring: the start of every search.
   virtual Config default_config(const Workload& workload, const Target& target) const = 0;
+  /// Legal Configs that are worth measuring first, the most promising first: tiles that vendors' libraries use.
+  virtual std::vector<Config> seeds(const Workload&, const Target&) const { return {}; }
   virtual Resources resources(const Workload& workload, const Config& config, const Target& target) const = 0;
   virtual KernelSource emit(const Workload& workload, const Config& config, const Target& target) const = 0;
   /// The constant or scalar `argument` of the emitted kernel, from canonical Values, in the layout the Config asks for.
