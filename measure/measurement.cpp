@@ -31,14 +31,14 @@ class Bench {
   }
 
   Outcome verify() {
-    buffers_.poison_output();
+    buffers_.poison();
     Outcome outcome = device_.launch(launch_);
     if (!outcome.ok()) return outcome;
     if (auto fault = buffers_.fault("first launch")) return *fault;
     return outcome;
   }
   Outcome time(const TimingOptions& timing) {
-    buffers_.poison_output();
+    buffers_.poison();
     Outcome outcome = device_.time(launch_, timing);
     if (!outcome.ok()) return outcome;
     if (auto fault = buffers_.fault("after the timed loop")) return *fault;

@@ -110,6 +110,10 @@ TrialBuffers::TrialBuffers(Device& device, const TrialData& data)
         case KernelArgument::Role::scalar:
           arguments_.push_back(bind_scalar(packed));
           break;
+        case KernelArgument::Role::workspace:
+        case KernelArgument::Role::counters:
+          arguments_.push_back(bind_address(add_scratch(argument)));
+          break;
       }
     }
   } catch (...) {
@@ -148,6 +152,23 @@ TrialBuffers::Buffer& TrialBuffers::add(std::string label, int64_t bytes, const 
   return buffers_.back();
 }
 
+DeviceAddress TrialBuffers::add_scratch(const KernelArgument& argument) {
+  const bool counts = argument.role == KernelArgument::Role::counters;
+  Buffer& buffer = add(counts ? "counters" : "workspace", argument.bytes, nullptr);
+  (counts ? buffer.is_counters : buffer.is_workspace) = true;
+  if (counts) device_.upload(buffer.address, std::vector<std::byte>(static_cast<size_t>(argument.bytes)));
+  return buffer.address;
+}
+
+void TrialBuffers::poison() {
+  poison_output();
+  for (const Buffer& buffer : buffers_) {
+    if (!buffer.is_workspace) continue;
+    device_.upload(buffer.address, std::vector<std::byte>(static_cast<size_t>(buffer.bytes), kGuardPattern));
+    device_.begin_life(buffer.address, buffer.bytes);
+  }
+}
+
 void TrialBuffers::poison_output() {
   const TensorForm& form = data_.workload.output;
   std::vector<std::byte> poison = data_.expected.bytes;
@@ -183,11 +204,25 @@ std::optional<std::string> TrialBuffers::changed(const Buffer& buffer) {
                      static_cast<int>(*at));
 }
 
+std::optional<std::string> TrialBuffers::left_counting(const Buffer& buffer) {
+  if (!buffer.is_counters) return std::nullopt;
+  std::vector<uint32_t> now(static_cast<size_t>(buffer.bytes) / sizeof(uint32_t));
+  device_.download(std::as_writable_bytes(std::span(now)), buffer.address);
+  const auto first = std::find_if(now.begin(), now.end(), [](uint32_t count) { return count != 0; });
+  if (first == now.end()) return std::nullopt;
+  return fmt::format("the kernel leaves {} in counter {}, not 0", *first, first - now.begin());
+}
+
 std::optional<Outcome> TrialBuffers::fault(std::string_view when) {
   for (const Buffer& buffer : buffers_) {
     std::optional<std::string> fault = guard_touched(buffer);
     if (!fault) fault = changed(buffer);
     if (fault) return outcome_of(OutcomeKind::memory_fault, fmt::format("{}: the kernel {}", when, *fault));
+  }
+  for (const Buffer& buffer : buffers_) {
+    if (const auto left = left_counting(buffer)) {
+      return outcome_of(OutcomeKind::wrong_result, fmt::format("{}: {}", when, *left));
+    }
   }
   Tensor got(data_.expected.dtype, data_.expected.shape);
   device_.download(got.bytes, buffers_.at(output_).address);

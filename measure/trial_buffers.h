@@ -33,22 +33,26 @@ class TrialBuffers {
 
   /// In the order of the kernel's signature.
   const std::vector<BoundArgument>& arguments() const { return arguments_; }
-  /// Every byte that the kernel owes becomes the complement of what is expected; lanes of a slice's neighbours hold
-  /// what is expected, so that a kernel which writes them shows.
-  void poison_output();
-  /// wrong_result with the first wrong element and the count, memory_fault for a touched guard zone or a changed
-  /// input; nullopt when all is right.
+  /// Before a launch: every byte that the kernel owes becomes the complement of what is expected; lanes of a slice's
+  /// neighbours hold what is expected, so that a kernel which writes them shows; the workspace holds nothing.
+  void poison();
+  /// wrong_result with the first wrong element and the count or for counters that are not zero again, memory_fault for
+  /// a touched guard zone or a changed input; nullopt when all is right.
   std::optional<Outcome> fault(std::string_view when);
 
  private:
   struct Buffer {
     DeviceAddress allocation = 0, address = 0;
-    const Tensor* content = nullptr;  // what must still be there afterwards; null for the output
+    const Tensor* content = nullptr;  // what must still be there afterwards; null for the output and scratch memory
     int64_t bytes = 0;
     std::string label;
+    bool is_workspace = false, is_counters = false;
   };
 
   Buffer& add(std::string label, int64_t bytes, const Tensor* content);
+  DeviceAddress add_scratch(const KernelArgument& argument);
+  void poison_output();
+  std::optional<std::string> left_counting(const Buffer& buffer);
   std::optional<std::string> changed(const Buffer& buffer);
   std::optional<std::string> guard_touched(const Buffer& buffer);
   void release();

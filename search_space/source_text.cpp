@@ -153,6 +153,10 @@ std::string parameter(const KernelArgument& argument) {
     }
     case KernelArgument::Role::scalar:
       return fmt::format("{} {}", argument.dtype == DType::f32 ? "float" : "int", argument.name);
+    case KernelArgument::Role::workspace:
+      return "int* workspace";
+    case KernelArgument::Role::counters:
+      return "unsigned* counters";
   }
   throw InternalError("unknown role of a kernel argument");
 }

@@ -27,6 +27,9 @@ std::string parameter(const KernelArgument& argument) {
       return fmt::format("const {}* __restrict__ {}", element, argument.name);
     case KernelArgument::Role::scalar:
       return fmt::format("{} {}", element, argument.name);
+    case KernelArgument::Role::workspace:
+    case KernelArgument::Role::counters:
+      break;  // no light family has scratch memory
   }
   throw InternalError("unknown role of a kernel argument");
 }

@@ -147,7 +147,7 @@ void Writing::add_packings(int64_t plan, const Package& package) {
     const std::vector<KernelArgument>& arguments = package.kernels[package.steps[step].kernel].arguments;
     for (size_t i = 0; i < arguments.size(); ++i) {
       using Role = KernelArgument::Role;
-      if (arguments[i].role == Role::input || arguments[i].role == Role::output) continue;
+      if (arguments[i].role != Role::constant && arguments[i].role != Role::scalar) continue;
       const Tensor& packed = package.steps[step].packed[i];
       row.bind(0, plan).bind(1, static_cast<int64_t>(step)).bind(2, static_cast<int64_t>(i));
       row.bind(3, name(packed.dtype)).bind(4, shape_json(packed.shape).dump()).bind(5, blob(view(packed.bytes))).run();

@@ -9,11 +9,13 @@ namespace warpwright {
 
 namespace {
 
-constexpr std::array<std::pair<KernelArgument::Role, const char*>, 4> kRoles{{
+constexpr std::array<std::pair<KernelArgument::Role, const char*>, 6> kRoles{{
     {KernelArgument::Role::input, "input"},
     {KernelArgument::Role::output, "output"},
     {KernelArgument::Role::constant, "constant"},
     {KernelArgument::Role::scalar, "scalar"},
+    {KernelArgument::Role::workspace, "workspace"},
+    {KernelArgument::Role::counters, "counters"},
 }};
 
 const char* role_name(KernelArgument::Role role) {
@@ -28,6 +30,21 @@ KernelArgument::Role role_from_name(const std::string& name) {
     if (name == text) return value;
   }
   throw UsageError(fmt::format("'{}' is no role of a kernel argument", name));
+}
+
+/// Absent for the roles that have none, so that their JSON is what it was before there was scratch memory.
+int64_t bytes_from_json(const Json& json, KernelArgument::Role role) {
+  if (!is_scratch(role)) {
+    if (json.contains("bytes")) throw UsageError("only scratch memory has bytes");
+    return 0;
+  }
+  const Json bytes = json.value("bytes", Json());
+  if (!bytes.is_number_integer()) throw UsageError("scratch memory without bytes");
+  const int64_t value = bytes.get<int64_t>();
+  if (value < 4 || value > kMostScratchBytes || value % 4 != 0) {
+    throw UsageError(fmt::format("scratch memory of {} bytes", value));
+  }
+  return value;
 }
 
 std::array<uint32_t, 3> extents_from_json(const Json& json, const char* field) {
@@ -71,6 +88,7 @@ Json to_json(const std::vector<KernelArgument>& arguments) {
                     {"index", argument.index},
                     {"name", argument.name},
                     {"dtype", std::string(name(argument.dtype))}});
+    if (is_scratch(argument.role)) list.back()["bytes"] = argument.bytes;
   }
   return list;
 }
@@ -89,6 +107,7 @@ std::vector<KernelArgument> arguments_from_json(const Json& json) {
     argument.index = item["index"].get<int>();
     argument.name = item["name"].get<std::string>();
     argument.dtype = dtype_from_name(item["dtype"].get<std::string>());
+    argument.bytes = bytes_from_json(item, argument.role);
     arguments.push_back(argument);
   }
   return arguments;

@@ -18,20 +18,30 @@ struct LaunchShape {
   bool operator==(const LaunchShape&) const = default;
 };
 
+inline constexpr int64_t kMostScratchBytes = int64_t{1} << 34;
+
 /// One parameter of the kernel, in the order of its signature.
 struct KernelArgument {
   enum class Role {
-    input,     // pointer to data input number `index`
-    output,    // pointer to the output
-    constant,  // pointer to what KernelFamily::pack gives for `name`
-    scalar,    // passed by value: element 0 of what KernelFamily::pack gives for `name`
+    input,      // pointer to data input number `index`
+    output,     // pointer to the output
+    constant,   // pointer to what KernelFamily::pack gives for `name`
+    scalar,     // passed by value: element 0 of what KernelFamily::pack gives for `name`
+    workspace,  // pointer to `bytes` of scratch memory with any contents
+    counters,   // pointer to `bytes` that are zero before the launch; the kernel leaves them zero
   };
   Role role = Role::input;
   int index = 0;     // inputs only
   std::string name;  // constants and scalars
   DType dtype = DType::s8;
+  int64_t bytes = 0;  // workspace and counters: a multiple of 4, up to kMostScratchBytes
   bool operator==(const KernelArgument&) const = default;
 };
+
+/// Whether the argument points to scratch memory, which holds `bytes` and no values.
+constexpr bool is_scratch(KernelArgument::Role role) {
+  return role == KernelArgument::Role::workspace || role == KernelArgument::Role::counters;
+}
 
 /// What a family emits for a (Workload, Config, Target).
 struct KernelSource {

@@ -89,6 +89,9 @@ void check_argument(const KernelArgument& argument, const Tensor& packed, size_t
   if (argument.role == Role::constant && packed.bytes.empty()) {
     refuse(fmt::format("constant {} is missing", argument.name));
   }
+  if (is_scratch(argument.role) && (argument.bytes < 4 || argument.bytes > kMostScratchBytes)) {
+    refuse(fmt::format("scratch memory of {} bytes", argument.bytes));
+  }
 }
 
 }  // namespace

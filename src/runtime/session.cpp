@@ -18,6 +18,7 @@ Session::Session(const Package& package, Device& device) : package_(package), de
     load_kernels();
     arena_ = device_.allocate(std::max<int64_t>(package.program.arena_bytes, 256), "arena");
     allocations_.push_back(arena_);
+    allocate_scratch();
     for (size_t step = 0; step < package.steps.size(); ++step) bind_step(step);
   } catch (...) {
     for (DeviceAddress allocation : allocations_) device_.free(allocation);
@@ -37,6 +38,32 @@ Session::~Session() {
 
 void Session::load_kernels() {
   for (const PackageKernel& kernel : package_.kernels) kernels_.push_back(device_.load(kernel.code));
+}
+
+void Session::allocate_scratch() {
+  for (const PackageKernel& kernel : package_.kernels) {
+    for (const KernelArgument& argument : kernel.arguments) {
+      if (argument.role == KernelArgument::Role::workspace) {
+        workspace_bytes_ = std::max(workspace_bytes_, argument.bytes);
+      } else if (argument.role == KernelArgument::Role::counters) {
+        counters_bytes_ = std::max(counters_bytes_, argument.bytes);
+      }
+    }
+  }
+  if (workspace_bytes_ > 0) {
+    workspace_ = device_.allocate(workspace_bytes_, "workspace");
+    allocations_.push_back(workspace_);
+  }
+  if (counters_bytes_ > 0) {
+    counters_ = device_.allocate(counters_bytes_, "counters");
+    allocations_.push_back(counters_);
+  }
+}
+
+/// Kernels leave the counters zero, but one that faulted may not have.
+void Session::reset_counters() {
+  if (counters_bytes_ == 0) return;
+  device_.upload(counters_, std::vector<std::byte>(static_cast<size_t>(counters_bytes_)));
 }
 
 DeviceAddress Session::constant(const Tensor& packed, const std::string& label) {
@@ -73,12 +100,19 @@ void Session::bind_step(size_t number) {
       case KernelArgument::Role::scalar:
         launch.arguments.push_back(bind_scalar(planned.packed[i]));
         break;
+      case KernelArgument::Role::workspace:
+        launch.arguments.push_back(bind_address(workspace_));
+        break;
+      case KernelArgument::Role::counters:
+        launch.arguments.push_back(bind_address(counters_));
+        break;
     }
   }
   launches_.push_back(std::move(launch));
 }
 
-/// Buffers that this step is the first to write hold nothing yet, unless they share their place with a live one.
+/// Buffers that this step is the first to write hold nothing yet, unless they share their place with a live one;
+/// nor does the workspace.
 void Session::begin_lives(size_t number) {
   const std::vector<ProgramTensor>& tensors = package_.program.tensors;
   const int now = static_cast<int>(number);
@@ -91,6 +125,7 @@ void Session::begin_lives(size_t number) {
     });
     if (!shared) device_.begin_life(arena_ + static_cast<uint64_t>(begin), end - begin);
   }
+  if (workspace_bytes_ > 0) device_.begin_life(workspace_, workspace_bytes_);
 }
 
 void Session::launch(size_t number) {
@@ -114,6 +149,7 @@ TensorMap Session::run_batch(const TensorMap& inputs, size_t batch, const StepOb
   const Program& program = package_.program;
   // Nothing of an earlier batch may serve this one.
   device_.begin_life(arena_, std::max<int64_t>(program.arena_bytes, 256));
+  reset_counters();
   const TensorMap cut = batch_of(program, inputs, static_cast<int64_t>(batch));
   for (const ProgramPort& port : program.inputs) device_.upload(address(port.tensor), cut.at(port.name).bytes);
   for (size_t step = 0; step < program.steps.size(); ++step) {
@@ -149,6 +185,7 @@ Tensor Session::run_step(size_t number, std::span<const Tensor* const> inputs) {
     }
     device_.upload(address(step.inputs[i]), inputs[i]->bytes);
   }
+  reset_counters();
   begin_lives(number);
   launch(number);
   return download(step.output);

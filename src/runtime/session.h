@@ -40,6 +40,8 @@ class Session {
 
  private:
   void load_kernels();
+  void allocate_scratch();
+  void reset_counters();
   void bind_step(size_t step);
   DeviceAddress constant(const Tensor& packed, const std::string& label);
   DeviceAddress address(int tensor) const;
@@ -51,6 +53,9 @@ class Session {
   const Package& package_;
   Device& device_;
   DeviceAddress arena_ = 0;
+  // As large as the most demanding kernel wants: launches do not overlap.
+  DeviceAddress workspace_ = 0, counters_ = 0;
+  int64_t workspace_bytes_ = 0, counters_bytes_ = 0;
   std::vector<DeviceAddress> allocations_;
   std::map<std::string, DeviceAddress> constants_;  // by the hash of their bytes
   std::vector<DeviceKernel> kernels_;

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "measure/compiler.h"
+#include "src/core/error.h"
 #include "src/core/target.h"
 #include "src/device/device.h"
 #include "src/reference/reference.h"
@@ -81,6 +82,9 @@ class Trial {
             upload(family.pack(workload_, config, argument.name, example_.values).bytes, argument.name, true));
       case KernelArgument::Role::scalar:
         return bind_scalar(family.pack(workload_, config, argument.name, example_.values));
+      case KernelArgument::Role::workspace:
+      case KernelArgument::Role::counters:
+        throw InternalError("a light family with scratch memory");
       case KernelArgument::Role::output:
         break;
     }

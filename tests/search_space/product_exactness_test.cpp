@@ -76,6 +76,11 @@ class ExactProduct {
       case KernelArgument::Role::input:
         return bind_address(
             upload(device, example_.inputs.at(static_cast<size_t>(argument.index)).bytes, "input", true));
+      case KernelArgument::Role::workspace:
+        return bind_address(device.allocate(argument.bytes, "workspace"));
+      case KernelArgument::Role::counters:
+        return bind_address(
+            upload(device, std::vector<std::byte>(static_cast<size_t>(argument.bytes)), "counters", false));
       case KernelArgument::Role::output:
         break;
     }
