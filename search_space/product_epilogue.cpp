@@ -22,6 +22,7 @@ struct Scalar {
 
 std::vector<Scalar> epilogue_scalars(const Workload& workload) {
   std::vector<Scalar> scalars;
+  if (gives_accumulators(workload)) return scalars;
   const ResidualForm residual = workload.epilogue.residual;
   auto add = [&](std::initializer_list<const char*> names) {
     for (const char* name : names) scalars.push_back({name, DType::f32});
@@ -67,6 +68,8 @@ int32_t folded_bias(const Workload& workload, const Values& values, int64_t chan
 
 }  // namespace
 
+bool gives_accumulators(const Workload& workload) { return workload.output.dtype == DType::s32; }
+
 bool has_bias_argument(const Workload& workload) {
   return workload.epilogue.bias || workload.x_zero_point != ZeroPointForm::zero ||
          workload.weight_zero_point != ZeroPointForm::zero;
@@ -97,7 +100,7 @@ std::vector<KernelArgument> product_arguments(const Workload& workload) {
   }
   constant("weights", workload.weight_dtype);
   if (has_bias_argument(workload)) constant("bias", DType::s32);
-  constant("multiplier", DType::f32);
+  if (!gives_accumulators(workload)) constant("multiplier", DType::f32);
   if (workload.epilogue.table) constant("table", DType::u8);
   if (workload.weight_zero_point == ZeroPointForm::per_channel) constant("weight_zero_point", DType::s32);
   if (workload.weight_zero_point == ZeroPointForm::scalar) scalar("weight_zero_point", DType::s32);
@@ -109,6 +112,7 @@ std::vector<KernelArgument> product_arguments(const Workload& workload) {
 }
 
 std::string requantizer_source(const Workload& workload) {
+  if (gives_accumulators(workload)) return "";
   std::string text = "\nstruct Requantizer {\n";
   for (const Scalar& scalar : epilogue_scalars(workload)) {
     text += fmt::format("  {} {};\n", scalar.dtype == DType::f32 ? "float" : "int", scalar.name);
@@ -132,6 +136,7 @@ std::string requantizer_source(const Workload& workload) {
 }
 
 std::string requantizer_of_arguments(const Workload& workload) {
+  if (gives_accumulators(workload)) return "";
   std::string text;
   for (const Scalar& scalar : epilogue_scalars(workload)) text += (text.empty() ? "" : ", ") + std::string(scalar.name);
   if (workload.epilogue.table) text += ", table";
@@ -160,41 +165,69 @@ std::string output_constants(const Workload& workload, int64_t store_lanes) {
   return constants.text();
 }
 
-std::string finish_source(const Workload& workload) {
-  std::string text = R"(
-  auto finish = [&](const int (&sums_of)[kStoreLanes], const int (&bias_of)[kStoreLanes],
-                    const float (&multiplier_of)[kStoreLanes], int pixel, int k) {
-    int residual_of[kStoreLanes] = {};
-)";
-  if (workload.epilogue.residual != ResidualForm::none) {
-    text += R"(
-    const unsigned char* const residual_at = residual + (static_cast<long long>(pixel) * kRStride + kROffset + k);
-#pragma unroll
-    for (int i = 0; i < kStoreLanes; i += kResidualLanes) {
-      if (k + i < kK) {
-        int some[kResidualLanes];
-        load_codes<kResidualSigned>(some, residual_at + i);
-#pragma unroll
-        for (int j = 0; j < kResidualLanes; ++j) residual_of[i + j] = some[j];
-      }
-    }
-)";
+namespace {
+
+std::string load_residual_source(const Workload& workload) {
+  if (workload.epilogue.residual == ResidualForm::none) {
+    return "  auto load_residual = [&](auto& to, int, int) {\n#pragma unroll\n"
+           "    for (int i = 0; i < kLanesOf<decltype(to)>; ++i) to[i] = 0;\n  };\n";
   }
-  text += R"(
-    int codes[kStoreLanes];
-#pragma unroll
-    for (int i = 0; i < kStoreLanes; ++i) {
-      codes[i] = requantize(sums_of[i] + bias_of[i], multiplier_of[i], residual_of[i]);
-)";
-  if (pad_lanes(workload) > 0) text += "      if (k + i >= kK) codes[i] = pad_code;\n";
-  text += R"(    }
-    store_codes(y + (static_cast<long long>(pixel) * kYStride + kYOffset + k), codes);
+  return R"(  auto residual_at = [&](int pixel, int k) {
+    return residual + (static_cast<long long>(pixel) * kRStride + kROffset + k);
   };
-  auto load_bias = [&](int (&to)[kStoreLanes], int position) {
+  auto load_residual = [&](auto& to, int pixel, int k) {
+    const unsigned char* const from = residual_at(pixel, k);
+#pragma unroll
+    for (int i = 0; i < kLanesOf<decltype(to)>; i += kResidualLanes) {
+      int some[kResidualLanes] = {};
+      if (k + i < kK) load_codes<kResidualSigned>(some, from + i);
+#pragma unroll
+      for (int j = 0; j < kResidualLanes; ++j) to[i + j] = some[j];
+    }
+  };
 )";
-  text += has_bias_argument(workload) ? "    load_values(to, bias + position);\n"
-                                      : "#pragma unroll\n    for (int i = 0; i < kStoreLanes; ++i) to[i] = 0;\n";
-  return text + "  };\n";
+}
+
+std::string load_epilogue_constants_source(const Workload& workload) {
+  auto load = [](const char* name, const char* argument) {
+    const std::string body = argument == nullptr
+                                 ? "#pragma unroll\n    for (int i = 0; i < kLanesOf<decltype(to)>; ++i) to[i] = 0;\n"
+                                 : fmt::format("    load_values(to, {} + position);\n", argument);
+    return fmt::format("  auto {} = [&](auto& to, int{}) {{\n{}  }};\n", name, argument == nullptr ? "" : " position",
+                       body);
+  };
+  return load("load_bias", has_bias_argument(workload) ? "bias" : nullptr) +
+         load("load_multipliers", gives_accumulators(workload) ? nullptr : "multiplier");
+}
+
+}  // namespace
+
+std::string finish_source(const Workload& workload) {
+  const bool accumulators = gives_accumulators(workload);
+  std::string text = R"(
+  auto outputs_of = [&](auto& outputs, const auto& sums_of, const auto& bias_of, const auto& multiplier_of,
+                        const auto& residual_of, int k) {
+#pragma unroll
+    for (int i = 0; i < kLanesOf<decltype(outputs)>; ++i) {
+)";
+  text += accumulators ? "      outputs[i] = sums_of[i] + bias_of[i];\n"
+                       : "      outputs[i] = requantize(sums_of[i] + bias_of[i], multiplier_of[i], residual_of[i]);\n";
+  if (pad_lanes(workload) > 0) text += "      if (k + i >= kK) outputs[i] = pad_code;\n";
+  text += R"(    }
+  };
+  auto output_at = [&](int pixel, int k) {
+    return )";
+  text += accumulators ? "reinterpret_cast<int*>(y)" : "y";
+  text += " + (static_cast<long long>(pixel) * kYStride + kYOffset + k);\n  };\n" + load_residual_source(workload);
+  text += R"(  auto finish = [&](const int (&sums_of)[kStoreLanes], const int (&bias_of)[kStoreLanes],
+                    const float (&multiplier_of)[kStoreLanes], int pixel, int k) {
+    int residual_of[kStoreLanes], outputs[kStoreLanes];
+    load_residual(residual_of, pixel, k);
+    outputs_of(outputs, sums_of, bias_of, multiplier_of, residual_of, k);
+    )";
+  text += accumulators ? "store_values" : "store_codes";
+  text += "(output_at(pixel, k), outputs);\n  };\n";
+  return text + load_epilogue_constants_source(workload);
 }
 
 std::string zero_points_source(const Workload& workload) {

@@ -70,6 +70,10 @@ __device__ __forceinline__ unsigned long long global_address(const void* pointer
 
 std::string_view vector_access_source() {
   return R"(
+template <typename Array>
+constexpr int kLanesOf = 0;
+template <typename Lane, int kCount>
+constexpr int kLanesOf<Lane (&)[kCount]> = kCount;
 template <int kLanes>
 __device__ __forceinline__ void load_values(int (&to)[kLanes], const int* from) {
   if constexpr (kLanes % 4 == 0) {
@@ -112,6 +116,30 @@ __device__ __forceinline__ void load_codes(int (&to)[kLanes], const unsigned cha
     }
 #pragma unroll
     for (int i = 0; i < kLanes; ++i) to[i] = code_of<kSigned>(words[i / 4], i % 4);
+  }
+}
+template <int kLanes>
+__device__ __forceinline__ void store_values(int* to, const int (&values)[kLanes]) {
+  if constexpr (kLanes % 4 == 0) {
+#pragma unroll
+    for (int i = 0; i < kLanes; i += 4) {
+      *reinterpret_cast<int4*>(to + i) = make_int4(values[i], values[i + 1], values[i + 2], values[i + 3]);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < kLanes; ++i) to[i] = values[i];
+  }
+}
+template <int kBytes>
+__device__ __forceinline__ void copy_vector(unsigned char* to, const unsigned char* from, bool valid) {
+  if constexpr (kBytes == 16) {
+    *reinterpret_cast<int4*>(to) = valid ? *reinterpret_cast<const int4*>(from) : make_int4(0, 0, 0, 0);
+  } else if constexpr (kBytes == 8) {
+    *reinterpret_cast<int2*>(to) = valid ? *reinterpret_cast<const int2*>(from) : make_int2(0, 0);
+  } else if constexpr (kBytes == 4) {
+    *reinterpret_cast<int*>(to) = valid ? *reinterpret_cast<const int*>(from) : 0;
+  } else {
+    *to = valid ? *from : 0;
   }
 }
 __device__ __forceinline__ int pack_codes(int a, int b, int c, int d) {
@@ -184,10 +212,12 @@ int64_t resident_ctas(int64_t registers, int64_t threads, int64_t smem_bytes, co
   return std::max<int64_t>(1, std::min({by_registers, by_smem, by_warps, int64_t{target.max_ctas_per_sm}}));
 }
 
-std::string shared_memory_declaration(int64_t bytes, LaunchShape& launch) {
-  if (bytes <= kStaticSmemBytes) return fmt::format("  __shared__ __align__(16) unsigned char smem[{}];\n", bytes);
+std::string shared_memory_declaration(int64_t bytes, LaunchShape& launch, int64_t alignment) {
+  if (bytes <= kStaticSmemBytes) {
+    return fmt::format("  __shared__ __align__({}) unsigned char smem[{}];\n", alignment, bytes);
+  }
   launch.dynamic_smem_bytes = static_cast<uint32_t>(bytes);
-  return "  extern __shared__ __align__(16) unsigned char smem[];\n";
+  return fmt::format("  extern __shared__ __align__({}) unsigned char smem[];\n", alignment);
 }
 
 }  // namespace warpwright

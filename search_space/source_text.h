@@ -30,8 +30,9 @@ std::string dot_source(DType x, DType weights);
 /// pinned(value) and global_address(pointer).
 std::string_view guarded_load_source();
 
-/// Vectors of codes and of 4-byte constants: load_codes<signed>, load_values, pack_codes, store_codes, for 1 to 16
-/// lanes.
+/// Vectors of codes and of 4-byte values: load_codes<signed>, load_values, store_values, pack_codes, store_codes, for 1
+/// to 16 lanes; kLanesOf<decltype(array)> of a reference to an array; copy_vector<bytes>(to, from, valid), zeros if not
+/// valid.
 std::string_view vector_access_source();
 
 /// `extern "C" __global__ void ENTRY(parameters)` with launch bounds, parameters named as the arguments are:
@@ -40,7 +41,7 @@ std::string kernel_signature(const std::string& entry, const std::vector<KernelA
                              int64_t ctas_per_sm);
 
 /// Declares `smem`: static up to 48 KiB, else dynamic. Sets launch.dynamic_smem_bytes.
-std::string shared_memory_declaration(int64_t bytes, LaunchShape& launch);
+std::string shared_memory_declaration(int64_t bytes, LaunchShape& launch, int64_t alignment = 16);
 
 /// CTAs that an SM holds by registers (a thread), threads (a CTA) and shared memory; at least 1.
 int64_t resident_ctas(int64_t registers, int64_t threads, int64_t smem_bytes, const Target& target);

@@ -237,7 +237,7 @@ const char* const kStagedEpilogueText = R"(
       int bias_of[kStoreLanes];
       float multiplier_of[kStoreLanes];
       load_bias(bias_of, packed);
-      load_values(multiplier_of, multiplier + packed);
+      load_multipliers(multiplier_of, packed);
       finish(total, bias_of, multiplier_of, m, group * kColumns + n);
     }
   }
@@ -250,7 +250,7 @@ const char* const kDirectEpilogueText = R"(
     int bias_of[kStoreLanes];
     float multiplier_of[kStoreLanes];
     load_bias(bias_of, packed_column + j);
-    load_values(multiplier_of, multiplier + packed_column + j);
+    load_multipliers(multiplier_of, packed_column + j);
 #pragma unroll
     for (int i = 0; i < kThreadM; ++i) {
       const int m = m_tile * kTileM + i * kThreadsM + thread_m;
