@@ -91,11 +91,14 @@ TEST(PtxParser, PlacesVariables) {
 
 TEST(PtxParser, RefusesByName) {
   for (const auto& [body, part] : std::vector<std::pair<std::string, std::string>>{
-           {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, {%r1,%r2}, "
+           {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, {%r1,%r2}, "
             "{%r1,%r2,%r3,%r4};",
-            "PTX line 16: 'mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32' is not supported yet"},
-           {"cp.async.ca.shared.global [%r1], [%rd1], 16;", "'cp.async.ca.shared.global' is not supported yet"},
-           {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1,%r2,%r3,%r4}, [%r1];", "'ldmatrix"},
+            "PTX line 16: 'mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32' is not supported yet (.f32)"},
+           {"cp.async.bulk.commit_group;", "'cp.async.bulk.commit_group' is not supported yet (.bulk)"},
+           {"cp.async.cg.shared.global.L2::cache_hint [%r1], [%rd1], 16, %rd2;", "(.L2::cache_hint)"},
+           {"createpolicy.fractional.L2::evict_last.b64 %rd1;", "'createpolicy"},
+           {"wmma.load.a.sync.aligned.row.m16n16k16.global.s8 {%r1}, [%rd1];", "'wmma"},
+           {"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r1], {%r2};", "'stmatrix"},
            {"add.ftz.f32 %f1, %f2, %f3;", "'add.ftz.f32' is not supported yet (.ftz)"},
            {"div.approx.f32 %f1, %f2, %f3;", ".approx"},
            {"mul.f32 %f1, %f2, %f3;", "needs .rn"},
@@ -143,9 +146,62 @@ TEST(PtxParser, RefusesWhatDoesNotFitTogether) {
                                  ".reg .f64 %fd<4>;",
                                  "ld.nc.u32 %r1, [%rd1];",
                                  "{ ret;",
-                                 "red.global.cas.b32 [%rd1], 1, 2;"}) {
+                                 "red.global.cas.b32 [%rd1], 1, 2;",
+                                 "add.u32 %r1, {%r1, %r2, %r3, %r4, %r5, %r6, %r7}, %r1;",
+                                 "mma.sync.aligned.m16n8k32.row.row.s32.s8.s8.s32 {%r1,%r2,%r3,%r4}, "
+                                 "{%r1,%r2,%r3,%r4}, {%r1,%r2}, {%r1,%r2,%r3,%r4};",
+                                 "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2}, "
+                                 "{%r1}, {%r1,%r2,%r3,%r4};",
+                                 "mma.sync.aligned.row.col.s32.s8.s8.s32 {%r1,%r2}, {%r1}, {%r1}, {%r1,%r2};",
+                                 "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r1,%r2}, {%rd1}, {%r1}, {%r1,%r2};",
+                                 "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8 {%r1,%r2}, {%r1}, {%r1}, {%r1,%r2};",
+                                 "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1}, [%r1];",
+                                 "ldmatrix.sync.aligned.m8n8.shared.b16 {%r1}, [%r1];",
+                                 "ldmatrix.sync.aligned.m8n8.x1.global.b16 {%r1}, [%rd1];",
+                                 "cp.async.ca.shared.global [%r1], [%rd1], 12;",
+                                 "cp.async.cg.shared.global [%r1], [%rd1], 8;",
+                                 "cp.async.shared.global [%r1], [%rd1], 16;",
+                                 "cp.async.ca.shared.global [%r1], [%rd1], 4, 5;",
+                                 "cp.async.ca.shared.global [%r1], [%rd1], 4, %rd1;",
+                                 "cp.async.ca.shared.global [%r1], [%r1], 4;",
+                                 "cp.async.ca.global.shared [%rd1], [%r1];",
+                                 "cp.async.wait_group %r1;",
+                                 "cvt.pack.sat.s8.s32 %r1, %r1, %r1, 0;",
+                                 "cvt.pack.s8.s32.b32 %r1, %r1, %r1, 0;",
+                                 "cvt.pack.sat.s16.s32.b32 %r1, %r1, %r1, 0;"}) {
     EXPECT_FALSE(why_not(body).empty()) << body;
   }
+}
+
+TEST(PtxParser, TargetsAndVersionsThatAreTooOld) {
+  const auto why = [](const std::string& body, const std::string& version, const std::string& target) -> std::string {
+    std::string text = kernel_of(body);
+    text.replace(text.find("8.0"), 3, version);
+    text.replace(text.find("sm_80"), 5, target);
+    try {
+      ptx::parse(text);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const std::string large =
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, "
+      "{%r1,%r2}, {%r1,%r2,%r3,%r4};";
+  const std::string small = "mma.sync.aligned.m8n8k16.row.col.satfinite.s32.s8.u8.s32 {%r1,%r2}, {%r1}, {%r1}, {0, 0};";
+  const std::string copy = "cp.async.ca.shared.global [%r1], [%rd1], 16, ";
+  EXPECT_EQ(why(large, "7.0", "sm_80"), "");
+  EXPECT_NE(why(large, "7.0", "sm_75").find("needs .target sm_80 or newer"), std::string::npos);
+  EXPECT_NE(why(large, "6.5", "sm_80").find("needs PTX 7.0 or newer"), std::string::npos);
+  EXPECT_EQ(why(small, "6.5", "sm_75"), "");
+  EXPECT_NE(why(small, "6.5", "sm_72").find("sm_75"), std::string::npos);
+  EXPECT_EQ(why(copy + "%r2;", "7.0", "sm_80"), "");
+  EXPECT_NE(why(copy + "%r2;", "7.0", "sm_75").find("sm_80"), std::string::npos);
+  EXPECT_NE(why(copy + "%p1;", "7.4", "sm_80").find("PTX 7.5"), std::string::npos);
+  EXPECT_NE(why("cp.async.wait_all;", "7.0", "sm_75").find("sm_80"), std::string::npos);
+  EXPECT_EQ(why("ldmatrix.sync.aligned.m8n8.x1.trans.shared::cta.b16 {%r1}, [%r1];", "7.8", "sm_75"), "");
+  EXPECT_NE(why("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r1];", "7.8", "sm_70").find("sm_75"),
+            std::string::npos);
 }
 
 // Cuts, swaps and flips of a real text: a UsageError, or a module that decodes or is refused as well.
@@ -153,6 +209,9 @@ TEST(PtxParser, BrokenTextIsAUsageError) {
   const std::string text = kernel_of(R"(
   .reg .b32 t; mov.u32 t, tile; { .reg .pred q; setp.gt.and.u32 q|%p1, %r0, 2, !%p2; @q add.u32 %r10, %r10, t; }
   ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1+16]; shfl.sync.bfly.b32 %r5|%p2, %r1, 1, 31, -1;
+  cp.async.cg.shared.global.L2::128B [%r1+16], [%rd1], 16, %r2; cp.async.wait_group 1; cvt.pack.sat.u8.s32.b32 %r1, %r2, 1, %r3;
+  ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r1, %r2, %r3, %r4}, [tile];
+  mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%r1, %r2, %r3, %r4}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {0, 0, 0, 0};
   lop3.b32 %r6, %r1, %r2, %r3, 0x96; cvt.rni.sat.s8.f32 %r7, %f1; bar.sync 0; mov.b64 %rd4, {%r1, %r2};
 $L: mad.wide.s32 %rd5, %r1, %r2, %rd4; @%p1 bra $L; atom.global.cas.b32 %r1, [%rd1], 1, 2; st.local.u8 [own+3], %r1;
 )",

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "src/device/virtual/async_copy.h"
 #include "src/device/virtual/fault.h"
 #include "src/device/virtual/handlers.h"
 
@@ -72,10 +73,17 @@ void Checks::warp_barrier(Warp& warp, const Op&, uint32_t mask) {
 
 void Checks::access(Warp& warp, const Op& op, uint32_t mask) {
   const ptx::Instruction& in = *op.instruction;
-  const auto bytes = static_cast<uint32_t>(in.vector * ptx::size_bytes(in.type));
+  const auto bytes = static_cast<uint32_t>(ptx::access_bytes(in));
   uint64_t at[kLanes];
   addresses(warp, op, at);
-  if (in.space == Space::shared && in.opcode == Opcode::ld && load_shared(warp, op, mask, at, bytes)) return;
+  if (in.opcode == Opcode::ldmatrix) {
+    if (mask != kAllLanes) return;  // a fault anyway
+    mask = in.vector == 4 ? kAllLanes : (1u << 8 * in.vector) - 1;
+  }
+  if (in.opcode == Opcode::cp_async) access_source(warp, op, mask);
+  if (in.space == Space::shared && (in.opcode == Opcode::ld || in.opcode == Opcode::ldmatrix) &&
+      load_shared(warp, op, mask, at, bytes))
+    return;
   for_each_lane(mask, [&](int l) {
     uint64_t address = at[l];
     const std::byte* host = resolve(warp, op, address, l, bytes);
@@ -95,6 +103,19 @@ void Checks::access(Warp& warp, const Op& op, uint32_t mask) {
   });
 }
 
+void Checks::access_source(Warp& warp, const Op& op, uint32_t mask) {
+  const auto size = static_cast<uint32_t>(ptx::access_bytes(*op.instruction));
+  uint64_t from[kLanes];
+  uint32_t read[kLanes];
+  addresses(warp, op, from, 1);
+  bytes_to_read(warp, op, mask, read);
+  for_each_lane(mask, [&](int l) {
+    if (read[l] == 0) return;
+    resolve({Space::global, false, read[l], size}, warp, op, from[l], l);
+    access_global(warp, op, l, from[l], read[l]);
+  });
+}
+
 bool Checks::load_shared(Warp& warp, const Op& op, uint32_t mask, const uint64_t* offsets, uint32_t bytes) {
   uint64_t largest = 0, bits = 0;
   for (int l = 0; l < kLanes; ++l) {
@@ -111,12 +132,12 @@ bool Checks::load_shared(Warp& warp, const Op& op, uint32_t mask, const uint64_t
 }
 
 void Checks::access_shared(Warp& warp, const Op& op, int lane, uint64_t offset, uint32_t bytes) {
-  const SharedAccess how = is_atomic(op)  ? SharedAccess::atomic
-                           : is_store(op) ? SharedAccess::store
-                                          : SharedAccess::load;
+  const SharedAccess how = is_atomic(op)                                                ? SharedAccess::atomic
+                           : is_store(op) || op.instruction->opcode == Opcode::cp_async ? SharedAccess::store
+                                                                                        : SharedAccess::load;
   Tag other = 0;
   const auto at = static_cast<uint32_t>(offset);
-  const bool same = how == SharedAccess::store && !store_changes(warp, op, lane, warp.cta->shared + at, bytes);
+  const bool same = is_store(op) && !store_changes(warp, op, lane, warp.cta->shared + at, bytes);
   const SharedTrouble found = shared_.access(how, at, bytes, warp.index, lane, same, other);
   if (found != SharedTrouble::none) report_shared(warp, op, lane, offset, bytes, found, other);
 }
@@ -266,6 +287,8 @@ Handlers checked_handlers(const ptx::Instruction& in) {
     case Opcode::st:
     case Opcode::atom:
     case Opcode::red:
+    case Opcode::ldmatrix:
+    case Opcode::cp_async:
       if (in.space == Space::param || in.space == Space::constant) return {};
       return {&checked_access, &checked_access};
     case Opcode::bar_warp:

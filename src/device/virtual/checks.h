@@ -48,6 +48,8 @@ class Checks {
   bool load_shared(Warp& warp, const Op& op, uint32_t mask, const uint64_t* offsets, uint32_t bytes);
   void report_shared(Warp& warp, const Op& op, int lane, uint64_t offset, uint32_t bytes, SharedTrouble found,
                      Tag other);
+  // What a cp.async reads of global memory.
+  void access_source(Warp& warp, const Op& op, uint32_t mask);
   void access_shared(Warp& warp, const Op& op, int lane, uint64_t offset, uint32_t bytes);
   void access_local(Warp& warp, const Op& op, int lane, uint64_t offset, uint32_t bytes);
   void access_global(Warp& warp, const Op& op, int lane, uint64_t address, uint32_t bytes);

@@ -1,4 +1,4 @@
-// Branches and reconvergence, exits, barriers, fences, traps, and cvta.
+// Branches and reconvergence, exits, barriers, traps, cvta, and what does nothing here: fences, prefetches.
 #include <fmt/format.h>
 
 #include "src/device/virtual/fault.h"
@@ -127,6 +127,8 @@ Handlers control_handlers(const ptx::Instruction& in) {
       return same(&warp_barrier);
     case Opcode::fence:
     case Opcode::membar:
+    case Opcode::prefetch:
+    case Opcode::nanosleep:
       return same(&do_nothing);
     case Opcode::trap:
       return same(&trap);

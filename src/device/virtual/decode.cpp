@@ -123,11 +123,11 @@ class Decoder {
     return reg(operand.reg).type == Type::pred ? place * 2 : place;
   }
 
-  void place_address(const Operand& operand, Op& op) {
-    op.imm = static_cast<int64_t>(operand.reg >= 0 ? static_cast<uint64_t>(operand.value) : symbol_value(operand));
-    if (operand.reg < 0) return;
-    op.base = file_.places[static_cast<size_t>(operand.reg)];
-    op.form = ptx::size_bytes(reg(operand.reg).type) == 8 ? AddressForm::wide : AddressForm::narrow;
+  AddressPlace place_address(const Operand& operand) const {
+    if (operand.reg < 0) return {AddressForm::absolute, 0, static_cast<int64_t>(symbol_value(operand))};
+    const bool wide = ptx::size_bytes(reg(operand.reg).type) == 8;
+    return {wide ? AddressForm::wide : AddressForm::narrow, file_.places[static_cast<size_t>(operand.reg)],
+            operand.value};
   }
 
   static Type source_type(const ptx::Instruction& in, size_t index) {
@@ -185,14 +185,14 @@ class Decoder {
     for (size_t i = 0; i < in.sources.size(); ++i) {
       const Operand& operand = in.sources[i];
       if (operand.kind == Operand::Kind::address) {
-        place_address(operand, op);
+        op.address[i] = place_address(operand);
         continue;
       }
       Type type = source_type(in, i);
       // Values of a store lie in lanes of one width: of its widest register.
       if (in.opcode == Opcode::st && op.wide_values) type = Type::b64;
       if (in.opcode == Opcode::lop3 && i == 3) {
-        op.imm = lop3_table(in);
+        op.table = lop3_table(in);
         continue;
       }
       op.s[next++] = source(operand, type);
@@ -201,12 +201,12 @@ class Decoder {
     code_.ops.push_back(op);
   }
 
-  static int64_t lop3_table(const ptx::Instruction& in) {
+  static int32_t lop3_table(const ptx::Instruction& in) {
     const Operand& table = in.sources[3];
     if (table.kind != Operand::Kind::immediate || table.value < 0 || table.value > 255) {
       ptx::fail_at(in.line, "'lop3.b32' needs a table from 0 to 255");
     }
-    return table.value;
+    return static_cast<int32_t>(table.value);
   }
 
   // Whether the loaded or stored registers have 64 bits; all must, or none.
@@ -230,7 +230,8 @@ class Decoder {
         !in.sources.empty() && (is_wide_register(in.sources[0]) ||
                                 (in.sources[0].kind != Operand::Kind::reg && ptx::size_bytes(in.source_type) == 8));
     op.run = lane_handlers(in, wide_to, wide_from);
-    for (const auto pick : {&control_handlers, &exchange_handlers, &atomic_handlers}) {
+    for (const auto pick :
+         {&control_handlers, &exchange_handlers, &atomic_handlers, &matrix_handlers, &copy_handlers}) {
       if (op.run.full == nullptr) op.run = pick(in);
     }
     if (op.run.full == nullptr) op.run = load_handlers(in, op.wide_values);

@@ -34,19 +34,24 @@ using Place = int32_t;
 
 enum class AddressForm : uint8_t { absolute, narrow, wide };  // no base, a 32-bit base, a 64-bit base
 
+struct AddressPlace {
+  AddressForm form = AddressForm::absolute;
+  Place base = 0;
+  int64_t offset = 0;
+};
+
 struct Op {
   Handlers run;
   Handlers inner;  // of a checked memory access: the access itself
   std::array<Place, 4> d{};
-  std::array<Place, 4> s{};
-  Place base = 0;                        // of an address
-  Place guard = -1;                      // predicate, or -1
-  int64_t imm = 0;                       // offset of an address; table of lop3
-  int32_t target = -1, reconverge = -1;  // of a bra, indices of ops
-  AddressForm form = AddressForm::absolute;
-  bool wide_values = false;  // of an ld or st: its registers have 64 bits
-  bool may_stop = false;     // bra, exit, bar: the warp may have stopped behind it
-  int32_t source = -1;       // index of the instruction; -1: added by the decoder
+  std::array<Place, 10> s{};
+  std::array<AddressPlace, 2> address{};  // the second: of cp.async, where it reads
+  Place guard = -1;                       // predicate, or -1
+  int32_t table = 0;                      // of lop3
+  int32_t target = -1, reconverge = -1;   // of a bra, indices of ops
+  bool wide_values = false;               // of an ld or st: its registers have 64 bits
+  bool may_stop = false;                  // bra, exit, bar: the warp may have stopped behind it
+  int32_t source = -1;                    // index of the instruction; -1: added by the decoder
   const ptx::Instruction* instruction = nullptr;
 };
 
@@ -133,14 +138,15 @@ inline void set_predicate(Warp& warp, Place place, uint32_t mask, uint32_t bits)
   to = (to & ~mask) | (bits & mask);
 }
 
-/// The address that each lane asks for; lanes outside the mask may hold anything.
-inline void addresses(Warp& warp, const Op& op, uint64_t* out) {
-  const auto offset = static_cast<uint64_t>(op.imm);
-  if (op.form == AddressForm::wide) {
-    const uint64_t* base = lanes<uint64_t>(warp, op.base);
+/// The address that each lane asks for; lanes outside the mask may hold anything. `which` 1: where cp.async reads.
+inline void addresses(Warp& warp, const Op& op, uint64_t* out, size_t which = 0) {
+  const AddressPlace& place = op.address[which];
+  const auto offset = static_cast<uint64_t>(place.offset);
+  if (place.form == AddressForm::wide) {
+    const uint64_t* base = lanes<uint64_t>(warp, place.base);
     for (int l = 0; l < kLanes; ++l) out[l] = base[l] + offset;
-  } else if (op.form == AddressForm::narrow) {
-    const uint32_t* base = lanes<uint32_t>(warp, op.base);
+  } else if (place.form == AddressForm::narrow) {
+    const uint32_t* base = lanes<uint32_t>(warp, place.base);
     for (int l = 0; l < kLanes; ++l) out[l] = static_cast<uint32_t>(base[l] + static_cast<uint32_t>(offset));
   } else {
     for (int l = 0; l < kLanes; ++l) out[l] = offset;

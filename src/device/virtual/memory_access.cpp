@@ -216,7 +216,12 @@ Space space_of(Space space, uint64_t& address) {
 }
 
 std::byte* resolve(Warp& warp, const Op& op, uint64_t address, int lane, uint32_t bytes) {
-  const Space space = space_of(op.instruction->space, address);
+  return resolve({op.instruction->space, writes(op), bytes, bytes}, warp, op, address, lane);
+}
+
+std::byte* resolve(const Asked& asked, Warp& warp, const Op& op, uint64_t address, int lane) {
+  const uint32_t bytes = asked.bytes;
+  const Space space = space_of(asked.space, address);
   if (space == Space::global) {
     GlobalMemory& memory = *warp.cta->grid->memory;
     std::byte* found = memory.at(address, bytes);
@@ -224,10 +229,10 @@ std::byte* resolve(Warp& warp, const Op& op, uint64_t address, int lane, uint32_
       raise(OutcomeKind::memory_fault, fmt::format("out of bounds: {} bytes at {}", bytes, memory.describe(address)),
             warp, op, lane);
     }
-    if (writes(op) && memory.allocation_at(address)->is_constant) {
+    if (asked.writes && memory.allocation_at(address)->is_constant) {
       raise(OutcomeKind::memory_fault, "write to a constant input: " + memory.describe(address), warp, op, lane);
     }
-    if (address % bytes != 0) {
+    if (address % asked.alignment != 0) {
       raise(OutcomeKind::memory_fault, fmt::format("misaligned: {} bytes at {}", bytes, memory.describe(address)), warp,
             op, lane);
     }
@@ -240,7 +245,7 @@ std::byte* resolve(Warp& warp, const Op& op, uint64_t address, int lane, uint32_
                       space_name(space), window.bytes),
           warp, op, lane);
   }
-  if (address % bytes != 0) {
+  if (address % asked.alignment != 0) {
     raise(OutcomeKind::memory_fault,
           fmt::format("misaligned: {} bytes at offset {} of {}", bytes, address, space_name(space)), warp, op, lane);
   }

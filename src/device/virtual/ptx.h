@@ -12,9 +12,10 @@ namespace warpwright::ptx {
 
 // clang-format off
 enum class Opcode : uint8_t {
-  abs, activemask, add, addc, and_, atom, bar, bar_warp, bfe, bfi, bfind, bra, brev, clz, cnot, cvt, cvta, div,
-  dp2a, dp4a, exit, fence, fma, ld, lop3, mad, madc, match, max, membar, min, mov, mul, neg, nop, not_, or_, popc, prmt,
-  rcp, red, redux, rem, ret, sad, selp, set, setp, shf, shfl, shl, shr, sqrt, st, sub, subc, trap, vote, xor_,
+  abs, activemask, add, addc, and_, atom, bar, bar_warp, bfe, bfi, bfind, bra, brev, clz, cnot, cp_async,
+  cp_async_commit, cp_async_wait_all, cp_async_wait_group, cvt, cvt_pack, cvta, div, dp2a, dp4a, exit, fence, fma, ld,
+  ldmatrix, lop3, mad, madc, match, max, membar, min, mma, mov, mul, nanosleep, neg, nop, not_, or_, popc, prefetch,
+  prmt, rcp, red, redux, rem, ret, sad, selp, set, setp, shf, shfl, shl, shr, sqrt, st, sub, subc, trap, vote, xor_,
 };
 // clang-format on
 std::string_view name(Opcode opcode);  // as in PTX: `and`, `bar.warp`
@@ -34,6 +35,8 @@ enum class AtomicOp : uint8_t { none, add, min, max, and_, or_, xor_, exch, cas,
 enum class PrmtMode : uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
 enum class ShuffleMode : uint8_t { none, up, down, bfly, idx };
 enum class VoteMode : uint8_t { none, all, any, uni, ballot };
+enum class MmaShape : uint8_t { none, m8n8k16, m16n8k16, m16n8k32 };
+enum class MemoryOrder : uint8_t { weak, strong_volatile, relaxed, acquire, release, acq_rel, sc };
 
 // clang-format off
 enum class Special : uint8_t {
@@ -66,8 +69,9 @@ struct Operand {
 struct Instruction {
   Opcode opcode = Opcode::nop;
   Type type = Type::none;         // of the operation or the result (cvt, set: of the destination)
-  Type source_type = Type::none;  // cvt and set: of the source; dp4a, dp2a: `type` is of a, this of b
-  Space space = Space::none;      // ld, st, atom, red, cvta
+  Type source_type = Type::none;  // cvt and set: of the source; dp4a, dp2a: `type` is of a, this of b; mma: of a
+  Type second_type = Type::none;  // mma: of b
+  Space space = Space::none;      // ld, st, atom, red, cvta; cp.async: shared
   Rounding rounding = Rounding::none;
   MulMode mul_mode = MulMode::none;
   Compare compare = Compare::none;
@@ -76,8 +80,10 @@ struct Instruction {
   PrmtMode prmt_mode = PrmtMode::none;
   ShuffleMode shuffle_mode = ShuffleMode::none;
   VoteMode vote_mode = VoteMode::none;
-  uint8_t vector = 1;               // 1, 2, 4
-  bool saturate = false;            // .sat
+  MmaShape mma_shape = MmaShape::none;
+  MemoryOrder order = MemoryOrder::weak;
+  uint8_t vector = 1;               // 1, 2, 4; ldmatrix: its matrices
+  bool saturate = false;            // .sat, .satfinite
   bool carry_out = false;           // .cc
   bool non_coherent = false;        // ld.global.nc
   bool to_space = false;            // cvta.to
@@ -85,13 +91,15 @@ struct Instruction {
   bool uniform = false;             // bra.uni
   bool high_half = false;           // dp2a.hi
   bool match_all = false;           // match.all
-  bool gpu_scope = false;           // fence and membar wider than a CTA
+  bool gpu_scope = false;           // .gpu, .sys, .cluster, .gl: wider than a CTA
+  bool transposed = false;          // ldmatrix.trans
 
   int guard = -1;  // predicate register
   bool guard_negated = false;
   // Destinations first as written: a vector is `vector` operands in a row; `%p|%q`, `%r|%p` are two.
   std::vector<Operand> destinations;
-  std::vector<Operand> sources;  // an ld has its address here, an st its address and then the values
+  std::vector<Operand> sources;  // an ld has its address here, an st its address and then the values; cp.async: where
+                                 // to, where from, the size, and perhaps the source size or the predicate to ignore it
   int target = -1;               // bra: index of the instruction
   int line = 0;                  // in the PTX text, from 1
   int block = -1;                // index of Kernel::blocks
@@ -138,6 +146,7 @@ struct GlobalVariable {
 };
 
 struct Module {
+  int version = 0;     // of PTX, 10 * major + minor
   std::string target;  // `sm_89`
   std::vector<Kernel> kernels;
   std::vector<std::byte> constants;  // the .const bank
@@ -146,6 +155,9 @@ struct Module {
 
 /// Throws UsageError `virtual device: PTX line N: ...` for malformed text and for what is not supported, by name.
 Module parse(std::string_view text);
+
+/// Bytes at each address of a memory access: of ldmatrix a row of 16, of cp.async what it writes. 0 for others.
+int access_bytes(const Instruction& instruction);
 
 /// Registers that the instruction reads (guard included) and writes, in order of appearance.
 std::vector<int> registers_read(const Instruction& instruction);

@@ -88,6 +88,7 @@ class Checker {
         check_redux();
         break;
       default:
+        if (const char* why = why_tensor_instruction_wrong(in_, kernel_)) fail(why);
         break;
     }
     if (in_.mul_mode == MulMode::wide) require(size_bytes(in_.type) < 8, "has no .wide of 64 bits");
@@ -96,7 +97,8 @@ class Checker {
 
   void check_sync() const {
     const bool needs = in_.opcode == Opcode::bar || in_.opcode == Opcode::bar_warp || in_.opcode == Opcode::shfl ||
-                       in_.opcode == Opcode::vote || in_.opcode == Opcode::match || in_.opcode == Opcode::redux;
+                       in_.opcode == Opcode::vote || in_.opcode == Opcode::match || in_.opcode == Opcode::redux ||
+                       in_.opcode == Opcode::mma || in_.opcode == Opcode::ldmatrix;
     require(!needs || in_.text.find(".sync") != std::string::npos, "is supported with .sync alone");
   }
 
@@ -160,6 +162,10 @@ class Checker {
       case Opcode::st:
         expected_sources = 1u + in_.vector;
         break;
+      case Opcode::mma:
+      case Opcode::ldmatrix:
+      case Opcode::cp_async:
+        return;
       case Opcode::mov:  // also packs and unpacks two halves
         require(sources + destinations <= 3, "moves more than two halves");
         require(sources + destinations == 2 || in_.type == Type::b32 || in_.type == Type::b64, "needs b32 or b64");
@@ -184,26 +190,41 @@ class Checker {
     for (size_t i = 0; i < in_.destinations.size(); ++i) check_operand(in_.destinations[i], destination_type(i), false);
     for (size_t i = 0; i < in_.sources.size(); ++i) {
       const bool is_address = in_.sources[i].kind == Operand::Kind::address;
-      const bool wants_address = i == 0 && (in_.opcode == Opcode::ld || in_.opcode == Opcode::st ||
-                                            in_.opcode == Opcode::atom || in_.opcode == Opcode::red);
+      const bool wants_address = i < addresses_wanted();
       require(is_address == wants_address, "has an address in the wrong place");
       if (is_address) {
-        check_address(in_.sources[i]);
+        check_address(in_.sources[i], i == 0 ? in_.space : Space::global);
       } else {
         check_operand(in_.sources[i], source_type(i), true);
       }
     }
   }
 
-  void check_address(const Operand& operand) const {
+  size_t addresses_wanted() const {
+    switch (in_.opcode) {
+      case Opcode::ld:
+      case Opcode::st:
+      case Opcode::atom:
+      case Opcode::red:
+      case Opcode::ldmatrix:
+      case Opcode::prefetch:
+        return 1;
+      case Opcode::cp_async:
+        return 2;
+      default:
+        return 0;
+    }
+  }
+
+  void check_address(const Operand& operand, Space space) const {
     if (operand.reg >= 0) {
       const int held = width(kernel_.registers[static_cast<size_t>(operand.reg)].type);
-      const bool narrow_space = in_.space == Space::shared || in_.space == Space::local ||
-                                in_.space == Space::constant || in_.space == Space::param;
+      const bool narrow_space =
+          space == Space::shared || space == Space::local || space == Space::constant || space == Space::param;
       require(held == 64 || (held == 32 && narrow_space), "has an address of the wrong width");
     } else if (operand.space != Space::none) {
-      const bool generic = in_.space == Space::none || in_.space == Space::generic;
-      require(operand.space == in_.space || (generic && operand.space == Space::global),
+      const bool generic = space == Space::none || space == Space::generic;
+      require(operand.space == space || (generic && operand.space == Space::global),
               "names a variable of another space");
     }
   }
@@ -236,6 +257,10 @@ class Checker {
                      kernel_.registers[static_cast<size_t>(operand.reg)].name, wanted));
   }
 
+  bool is_predicate(const Operand& operand) const {
+    return operand.reg >= 0 && kernel_.registers[static_cast<size_t>(operand.reg)].type == Type::pred;
+  }
+
   Type widened(Type type) const { return size_bytes(type) == 2 ? Type::b32 : Type::b64; }
 
   // Of the halves that a mov packs or unpacks.
@@ -254,6 +279,8 @@ class Checker {
       case Opcode::bfind:
       case Opcode::dp4a:
       case Opcode::dp2a:
+      case Opcode::cvt_pack:
+      case Opcode::ldmatrix:
         return Type::b32;
       case Opcode::shfl:
         return index == 1 ? Type::pred : Type::b32;
@@ -292,7 +319,10 @@ class Checker {
       case Opcode::dp2a:
       case Opcode::bar:
       case Opcode::bar_warp:
+      case Opcode::cvt_pack:
         return Type::b32;
+      case Opcode::cp_async:
+        return is_predicate(in_.sources[index]) ? Type::pred : Type::b32;
       case Opcode::mov:
         return halved(in_.sources.size() == 2);
       default:

@@ -1,6 +1,9 @@
 // Parses one instruction: guard, opcode with modifiers, operands.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "src/device/virtual/ptx_kernel_parser.h"
 
 namespace warpwright::ptx {
@@ -63,13 +66,16 @@ void KernelParser::parse_guard(Instruction& out) {
 
 const OpcodeRule& KernelParser::parse_opcode(std::string_view word, Instruction& out) {
   out.text = word;
-  const size_t first = word.find('.');
-  const size_t second = first == std::string_view::npos ? first : word.find('.', first + 1);
-  size_t end = second;
-  const OpcodeRule* rule = second == std::string_view::npos ? nullptr : find_opcode(word.substr(0, second));
-  if (rule == nullptr) {
-    rule = find_opcode(word.substr(0, first));
-    end = first;
+  std::array<size_t, 3> ends{};  // of one, two and three words: the longest that is an opcode counts
+  for (size_t i = 0, from = 0; i < ends.size(); ++i) {
+    ends[i] = word.find('.', from);
+    from = std::min(ends[i], word.size() - 1) + 1;
+  }
+  const OpcodeRule* rule = nullptr;
+  size_t end = 0;
+  for (size_t i = ends.size(); i > 0 && rule == nullptr; --i) {
+    end = ends[i - 1];
+    rule = find_opcode(word.substr(0, end));
   }
   if (rule == nullptr) fail_at(out.line, fmt::format("'{}' is not supported yet", word));
   out.opcode = rule->opcode;
@@ -110,6 +116,10 @@ void KernelParser::parse_operands(const OpcodeRule& rule, Instruction& out) {
     fail_at(out.line, fmt::format("'{}' takes {} to {} sources, not {}", out.text, rule.least_sources,
                                   rule.most_sources, sources));
   }
+  const bool takes_vectors = (rule.modifiers & (kVector | kMatrix)) != 0 || rule.opcode == Opcode::mov;
+  if (!takes_vectors && out.sources.size() != static_cast<size_t>(sources)) {
+    fail_at(out.line, fmt::format("'{}' takes no operands in braces", out.text));
+  }
 }
 
 void KernelParser::parse_destination(Instruction& out) {
@@ -128,7 +138,7 @@ void KernelParser::parse_source(std::vector<Operand>& out) {
     return;
   }
   do {
-    if (out.size() > 8) fail_at(in_.line(), "too many operands in braces");
+    if (out.size() > 16) fail_at(in_.line(), "too many operands in braces");
     out.push_back(parse_simple());
   } while (in_.accept(","));
   in_.expect("}");

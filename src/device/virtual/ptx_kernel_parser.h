@@ -61,6 +61,12 @@ class KernelParser {
 /// Throws UsageError when modifiers are missing or do not go together, or an operand does not fit the type.
 void check_instruction(const Instruction& instruction, const Kernel& kernel);
 
+/// The same for mma, ldmatrix, cp.async, cvt.pack and prefetch: gives why not, or null.
+const char* why_tensor_instruction_wrong(const Instruction& instruction, const Kernel& kernel);
+
+/// Throws UsageError when the module's version of PTX or its target is too old for the instruction.
+void check_available(const Instruction& instruction, const Kernel& kernel, const Module& module);
+
 /// Blocks, successors and immediate post-dominators.
 void build_flow(Kernel& kernel);
 

@@ -21,6 +21,7 @@ constexpr TypeSet kBits32 = set_of(Type::b32), kBits = set_of(Type::b16, Type::b
 constexpr TypeSet kBits32And64 = set_of(Type::b32, Type::b64), kBytes = set_of(Type::b8, Type::u8, Type::s8);
 constexpr TypeSet kLoads = kBytes | kBits | kInts | kFloat, kValues = kBits | kInts | kFloat;
 constexpr TypeSet kCvt = set_of(Type::u8, Type::s8) | kInts | kFloat;
+constexpr TypeSet kQuarters = set_of(Type::s8, Type::u8), kPacked = kQuarters | kInt16;
 constexpr TypeSet kAtomics = kBits32And64 | kInt32 | kInt64;
 constexpr uint32_t kMemory = kSpace | kCacheHint | kOrder | kVector;
 
@@ -42,7 +43,12 @@ constexpr OpcodeRule kRules[] = {
     {"brev", Opcode::brev, 0, kBits32And64, 0, 1, 1, 1, 1},
     {"clz", Opcode::clz, 0, kBits32And64, 0, 1, 1, 1, 1},
     {"cnot", Opcode::cnot, 0, kBits, 0, 1, 1, 1, 1},
+    {"cp.async", Opcode::cp_async, kSpace | kCopy | kCacheHint, 0, 0, 0, 0, 3, 4},
+    {"cp.async.commit_group", Opcode::cp_async_commit, 0, 0, 0, 0, 0, 0, 0},
+    {"cp.async.wait_all", Opcode::cp_async_wait_all, 0, 0, 0, 0, 0, 0, 0},
+    {"cp.async.wait_group", Opcode::cp_async_wait_group, 0, 0, 0, 0, 0, 1, 1},
     {"cvt", Opcode::cvt, kRoundAny | kSaturate, kCvt, kCvt, 2, 1, 1, 1},
+    {"cvt.pack", Opcode::cvt_pack, kSaturate | kPack, kPacked, set_of(Type::s32), 2, 1, 2, 3},
     {"cvta", Opcode::cvta, kSpace | kTo, set_of(Type::u64), 0, 1, 1, 1, 1},
     {"div", Opcode::div, kRoundFloat, kInts | kFloat, 0, 1, 1, 2, 2},
     {"dp2a", Opcode::dp2a, kHalf, kInt32, kInt32, 2, 1, 3, 3},
@@ -51,6 +57,7 @@ constexpr OpcodeRule kRules[] = {
     {"fence", Opcode::fence, kOrder, 0, 0, 0, 0, 0, 0},
     {"fma", Opcode::fma, kRoundFloat | kSaturate, kFloat, 0, 1, 1, 3, 3},
     {"ld", Opcode::ld, kMemory | kNonCoherent, kLoads, 0, 1, 1, 1, 1},
+    {"ldmatrix", Opcode::ldmatrix, kSpace | kSync | kMatrix, set_of(Type::b16), 0, 1, 1, 1, 1},
     {"lop3", Opcode::lop3, 0, kBits32, 0, 1, 1, 4, 4},
     {"mad", Opcode::mad, kMulMode | kCarry | kSaturate, kInts, 0, 1, 1, 3, 3},
     {"madc", Opcode::madc, kMulMode | kCarry, kInt32 | kInt64, 0, 1, 1, 3, 3},
@@ -58,12 +65,16 @@ constexpr OpcodeRule kRules[] = {
     {"max", Opcode::max, 0, kInts | kFloat, 0, 1, 1, 2, 2},
     {"membar", Opcode::membar, kOrder, 0, 0, 0, 0, 0, 0},
     {"min", Opcode::min, 0, kInts | kFloat, 0, 1, 1, 2, 2},
+    {"mma", Opcode::mma, kSync | kMatrix, set_of(Type::s32), kQuarters, 4, 1, 3, 3},
     {"mov", Opcode::mov, 0, kPred | kValues, 0, 1, 1, 1, 1},
     {"mul", Opcode::mul, kMulMode | kRoundFloat | kSaturate, kInts | kFloat, 0, 1, 1, 2, 2},
+    {"nanosleep", Opcode::nanosleep, 0, set_of(Type::u32), 0, 1, 0, 1, 1},
     {"neg", Opcode::neg, 0, kSigned | kFloat, 0, 1, 1, 1, 1},
     {"not", Opcode::not_, 0, kPred | kBits, 0, 1, 1, 1, 1},
     {"or", Opcode::or_, 0, kPred | kBits, 0, 1, 1, 2, 2},
     {"popc", Opcode::popc, 0, kBits32And64, 0, 1, 1, 1, 1},
+    {"prefetch", Opcode::prefetch, kSpace | kCacheHint, 0, 0, 0, 0, 1, 1},
+    {"prefetchu", Opcode::prefetch, kCacheHint, 0, 0, 0, 0, 1, 1},
     {"prmt", Opcode::prmt, kPrmt, kBits32, 0, 1, 1, 3, 3},
     {"rcp", Opcode::rcp, kRoundFloat, kFloat, 0, 1, 1, 1, 1},
     {"red", Opcode::red, kSpace | kOrder | kAtomic, kAtomics, 0, 1, 0, 2, 2},
@@ -124,7 +135,18 @@ constexpr Words<ShuffleMode> kShuffleModes[] = {
     {"up", ShuffleMode::up}, {"down", ShuffleMode::down}, {"bfly", ShuffleMode::bfly}, {"idx", ShuffleMode::idx}};
 constexpr Words<VoteMode> kVoteModes[] = {
     {"all", VoteMode::all}, {"any", VoteMode::any}, {"uni", VoteMode::uni}, {"ballot", VoteMode::ballot}};
-constexpr std::string_view kCacheHints[] = {"ca",
+constexpr Words<MmaShape> kMmaShapes[] = {
+    {"m8n8k16", MmaShape::m8n8k16}, {"m16n8k16", MmaShape::m16n8k16}, {"m16n8k32", MmaShape::m16n8k32}};
+constexpr Words<MemoryOrder> kOrders[] = {
+    {"weak", MemoryOrder::weak},       {"volatile", MemoryOrder::strong_volatile}, {"relaxed", MemoryOrder::relaxed},
+    {"acquire", MemoryOrder::acquire}, {"release", MemoryOrder::release},          {"acq_rel", MemoryOrder::acq_rel},
+    {"sc", MemoryOrder::sc},
+};
+constexpr std::string_view kCacheHints[] = {"L1",
+                                            "L2",
+                                            "L2::evict_normal",
+                                            "L2::evict_last",
+                                            "ca",
                                             "cg",
                                             "cs",
                                             "lu",
@@ -139,7 +161,6 @@ constexpr std::string_view kCacheHints[] = {"ca",
                                             "L2::64B",
                                             "L2::128B",
                                             "L2::256B"};
-constexpr std::string_view kOrders[] = {"volatile", "weak", "relaxed", "acquire", "release", "acq_rel", "sc", "cta"};
 constexpr std::string_view kWideScopes[] = {"gpu", "sys", "gl", "cluster"};
 
 template <typename T, size_t N>
@@ -164,9 +185,9 @@ bool any_of(const std::string_view (&words)[N], std::string_view word) {
 bool apply_type(const OpcodeRule& rule, std::string_view word, Instruction& instruction, int& types_seen) {
   Type type = Type::none;
   if (!take(kTypes, word, type) || types_seen >= rule.type_count) return false;
-  const TypeSet allowed = types_seen == 0 ? rule.types : rule.source_types;
+  const TypeSet allowed = types_seen == 0 || types_seen == 3 ? rule.types : rule.source_types;
   if ((allowed & set_of(type)) == 0) return false;
-  (types_seen == 0 ? instruction.type : instruction.source_type) = type;
+  (types_seen % 3 == 0 ? instruction.type : types_seen == 1 ? instruction.source_type : instruction.second_type) = type;
   ++types_seen;
   return true;
 }
@@ -195,7 +216,17 @@ bool apply_flag(uint32_t allowed, std::string_view word, Instruction& out) {
     out.gpu_scope = true;
     return true;
   }
-  return (allowed & kOrder) != 0 && any_of(kOrders, word);
+  return (allowed & kOrder) != 0 && (word == "cta" || take(kOrders, word, out.order));
+}
+
+bool apply_matrix(std::string_view word, Instruction& out) {
+  if (word == "x1" || word == "x2" || word == "x4") {
+    out.vector = static_cast<uint8_t>(word[1] - '0');
+    return true;
+  }
+  if (word == "trans") return out.transposed = true;
+  if (word == "satfinite") return out.saturate = true;
+  return word == "row" || word == "col" || word == "m8n8" || take(kMmaShapes, word, out.mma_shape);
 }
 
 }  // namespace
@@ -209,6 +240,10 @@ const OpcodeRule* find_opcode(std::string_view name) {
 
 bool apply_modifier(const OpcodeRule& rule, std::string_view word, Instruction& out, int& types_seen) {
   const uint32_t allowed = rule.modifiers;
+  if (((allowed & kCopy) != 0 && word == "global") || ((allowed & kPack) != 0 && types_seen == 2 && word == "b32")) {
+    return true;
+  }
+  if ((allowed & kMatrix) != 0 && apply_matrix(word, out)) return true;
   if (apply_type(rule, word, out, types_seen) || apply_flag(allowed, word, out)) return true;
   if ((allowed & kRoundFloat) != 0 && word == "rn") {
     out.rounding = Rounding::rn;

@@ -19,7 +19,7 @@ enum Modifiers : uint32_t {
   kAtomic = 1u << 6,
   kSpace = 1u << 7,
   kCarry = 1u << 8,      // .cc
-  kCacheHint = 1u << 9,  // .ca .cg .cs .lu .cv .wb .wt .L1::… .L2::…
+  kCacheHint = 1u << 9,  // .ca .cg .cs .lu .cv .wb .wt .L1… .L2…
   kOrder = 1u << 10,     // .volatile .weak .relaxed .acquire .release .acq_rel .sc and scopes
   kVector = 1u << 11,
   kNonCoherent = 1u << 12,
@@ -31,7 +31,10 @@ enum Modifiers : uint32_t {
   kShuffle = 1u << 18,
   kVote = 1u << 19,
   kMatch = 1u << 20,
-  kHalf = 1u << 21,  // .lo .hi of dp2a
+  kHalf = 1u << 21,    // .lo .hi of dp2a
+  kMatrix = 1u << 22,  // shapes, .row .col .satfinite .x1 .x2 .x4 .m8n8 .trans
+  kCopy = 1u << 23,    // .global behind .shared
+  kPack = 1u << 24,    // .b32 behind the types
 };
 
 // Sets of types, as bits of 1 << Type.

@@ -1,6 +1,7 @@
 // Parses a PTX module: version, target, variables and entry functions.
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstring>
 
 #include "src/device/virtual/ptx_declaration.h"
@@ -36,8 +37,7 @@ class ModuleParser {
     }
     const std::string_view word = in_.word("a directive");
     if (word == ".version") {
-      in_.next();  // `9`
-      while (in_.line() == line && in_.peek().kind != Token::Kind::end) in_.next();
+      parse_version(line);
     } else if (word == ".target") {
       module_.target = in_.word("a target");
       while (in_.accept(",")) in_.word("a target option");
@@ -54,11 +54,25 @@ class ModuleParser {
     }
   }
 
+  void parse_version(int line) {
+    const std::string_view text = in_.next().text;  // `9.0`
+    const size_t dot = text.find('.');
+    const auto number = [&](std::string_view digits) {
+      int value = -1;
+      const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+      if (read.ec != std::errc() || value < 0 || value > 99) fail_at(line, "a version expected behind '.version'");
+      return value;
+    };
+    module_.version =
+        10 * number(text.substr(0, dot)) + (dot == std::string_view::npos ? 0 : number(text.substr(dot + 1)));
+  }
+
   void parse_kernel(int line) {
     Kernel kernel = KernelParser(in_, variables_).run();
     for (const Kernel& other : module_.kernels) {
       if (other.name == kernel.name) fail_at(line, fmt::format("kernel '{}' is defined twice", kernel.name));
     }
+    for (const Instruction& instruction : kernel.instructions) check_available(instruction, kernel, module_);
     module_.kernels.push_back(std::move(kernel));
   }
 

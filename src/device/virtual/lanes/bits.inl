@@ -8,7 +8,7 @@ static void lop3(Warp& warp, const Op& op, uint32_t mask) {
   const uint32_t* b = at<uint32_t>(warp, op.s[1]);
   const uint32_t* c = at<uint32_t>(warp, op.s[2]);
   uint32_t term[8];
-  for (int i = 0; i < 8; ++i) term[i] = 0u - static_cast<uint32_t>(op.imm >> i & 1);
+  for (int i = 0; i < 8; ++i) term[i] = 0u - static_cast<uint32_t>(op.table >> i & 1);
   WARPWRIGHT_EACH_LANE {
     const uint32_t x = a[l], y = b[l], z = c[l];
     const uint32_t low = ((term[0] & ~z) | (term[1] & z)) & ~y, low_y = ((term[2] & ~z) | (term[3] & z)) & y;

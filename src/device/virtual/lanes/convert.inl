@@ -84,6 +84,31 @@ struct Saturating {
   }
 };
 
+// cvt.pack: b below a, below the low bits of c.
+template <typename D>
+struct Pack {
+  static uint32_t held(uint32_t lane) {
+    const auto value = static_cast<int32_t>(lane);
+    const int32_t least = kLeast<D>, most = kMost<D>;
+    return static_cast<uint32_t>(value < least ? least : value > most ? most : value) & ((1u << kBits<D>) - 1);
+  }
+  static uint32_t of(uint32_t a, uint32_t b) { return held(a) << kBits<D> | held(b); }
+  static uint32_t of(uint32_t a, uint32_t b, uint32_t c) { return c << 2 * kBits<D> | of(a, b); }
+};
+
+static Handlers pack_handlers(const ptx::Instruction& in) {
+  switch (in.type) {
+    case ptx::Type::s8:
+      return ternary_pair<Pack<int8_t>, uint32_t>();
+    case ptx::Type::u8:
+      return ternary_pair<Pack<uint8_t>, uint32_t>();
+    case ptx::Type::s16:
+      return binary_pair<Pack<int16_t>, uint32_t>();
+    default:
+      return binary_pair<Pack<uint16_t>, uint32_t>();
+  }
+}
+
 // The registers' lanes: narrow (32 bits) or wide, for destination and source.
 template <class F>
 static Handlers convert_pair(bool wide_to, bool wide_from) {

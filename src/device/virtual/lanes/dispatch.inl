@@ -233,6 +233,8 @@ Handlers WARPWRIGHT_JOIN(lanes_, WARPWRIGHT_LANES)(const ptx::Instruction& in, b
                               : Handlers{&select<uint32_t>, &select<uint32_t>};
     case Opcode::cvt:
       return convert_handlers(in, wide_to, wide_from);
+    case Opcode::cvt_pack:
+      return pack_handlers(in);
     case Opcode::mov:
       return move_handlers(in);
     default:
