@@ -17,9 +17,10 @@ using namespace light;
 
 /// Device function source_code(x0, n, h, w, c): the code that belongs at this place of the output.
 std::string source_code(const TensorForm& x, const TensorForm& y) {
-  std::string text = R"(
-__device__ __forceinline__ unsigned source_code(const unsigned char* x0, int n, int h, int w, int c) {
-)";
+  std::string text = fmt::format(R"(
+__device__ __forceinline__ unsigned source_code(const {}* x0, int n, int h, int w, int c) {{
+)",
+                                 is_code(x.dtype) ? "unsigned char" : "int");
   const bool same_extents = x.n == y.n && x.h == y.h && x.w == y.w && x.c == y.c;
   if (x.layout == Layout::nhwc && same_extents) {
     return text +
@@ -32,11 +33,10 @@ __device__ __forceinline__ unsigned source_code(const unsigned char* x0, int n, 
   return text + fmt::format("  return x0[{}];\n}}\n", pixel_offset(x, pixel, channel));
 }
 
-/// An nchw tensor as one long pixel: its elements are the lanes.
+/// An nchw tensor as one long pixel: its bytes are the lanes.
 TensorForm as_written(const TensorForm& y) {
   if (y.layout == Layout::nhwc) return y;
-  const int64_t elements = y.pixels() * y.c;
-  return {y.dtype, Layout::nhwc, 1, 1, 1, elements, elements, 0};
+  return {y.dtype, Layout::nhwc, 1, 1, 1, y.buffer_bytes(), y.buffer_bytes(), 0};
 }
 
 class LayoutChangeFamily final : public LightFamily {
@@ -46,6 +46,8 @@ class LayoutChangeFamily final : public LightFamily {
  private:
   std::optional<std::string> why_foreign(const Workload& workload) const override {
     if (workload.kind != OpKind::layout) return "it is no layout";
+    const TensorForm& y = workload.output;
+    if (!is_code(y.dtype) && y.layout == Layout::nhwc) return "int32 goes to nchw only";
     return std::nullopt;
   }
 
@@ -112,7 +114,7 @@ class LayoutChangeFamily final : public LightFamily {
     constants.add("Channels", y.c).add("H", y.h).add("W", y.w);
     if (y.layout == Layout::nchw) {
       body.functions += constants.add("Elements", y.pixels() * y.c).text();
-      body.statements = kToPlanes;
+      body.statements = is_code(y.dtype) ? kToPlanes : kWordsToPlanes;
       return body;
     }
     constants.add("Pixels", y.pixels()).add("PerPixel", ceil_div(written_lanes(y), vector));
@@ -135,6 +137,22 @@ class LayoutChangeFamily final : public LightFamily {
     words[i / 4] = (i % 4 == 0 ? 0u : words[i / 4]) | (code << (8 * (i % 4)));
   }
   store_lanes<kVector, kVector>(y + item * kVector, words, kElements - item * kVector);
+)";
+
+  static constexpr std::string_view kWordsToPlanes = R"(
+  const int item = blockIdx.x * kThreads + threadIdx.x;
+  if (item >= kItems) return;
+  unsigned words[kVector / 4];
+#pragma unroll
+  for (int i = 0; i < kVector / 4; ++i) {
+    const int at = item * (kVector / 4) + i;
+    words[i] = 0;
+    if (at < kElements) {
+      words[i] = source_code(x0, at / (kW * kH * kChannels), at / kW % kH, at % kW, at / (kW * kH) % kChannels);
+    }
+  }
+  store_lanes<kVector, kVector>(reinterpret_cast<unsigned char*>(y) + item * kVector, words,
+                                kElements * 4 - item * kVector);
 )";
 
   static constexpr std::string_view kToPixels = R"(

@@ -16,8 +16,9 @@ namespace {
 template <typename E, size_t N>
 using Names = std::array<std::pair<E, std::string_view>, N>;
 
-constexpr Names<OpKind, 11> kKinds{{{OpKind::conv2d, "conv2d"},
+constexpr Names<OpKind, 12> kKinds{{{OpKind::conv2d, "conv2d"},
                                     {OpKind::dense, "dense"},
+                                    {OpKind::matmul, "matmul"},
                                     {OpKind::quantize, "quantize"},
                                     {OpKind::dequantize, "dequantize"},
                                     {OpKind::lookup, "lookup"},
@@ -114,6 +115,12 @@ Workload parse(const Json& json) {
     workload.epilogue.table = epilogue.at("table").get<bool>();
     workload.epilogue.table_input = dtype_from_name(epilogue.at("table_input").get<std::string>());
   }
+  if (workload.kind == OpKind::matmul) {
+    workload.batch = json.at("batch").get<int64_t>();
+    workload.transposed = json.at("transposed").get<bool>();
+    workload.x_zero_point = from_name(kZeroPointForms, json, "a_zero_point");
+    workload.weight_zero_point = from_name(kZeroPointForms, json, "b_zero_point");
+  }
   return workload;
 }
 
@@ -137,11 +144,16 @@ bool Workload::is_depthwise() const { return kind == OpKind::conv2d && groups > 
 int64_t Workload::reduction_size() const { return window.kernel_h * window.kernel_w * (inputs.at(0).c / groups); }
 
 int64_t Workload::multiply_adds() const {
-  return is_matrix_product() ? output.pixels() * output.c * reduction_size() : 0;
+  return is_matrix_product() || kind == OpKind::matmul ? output.pixels() * output.c * reduction_size() : 0;
 }
 
 std::string Workload::summary() const {
   const TensorForm& x = inputs.at(0);
+  if (kind == OpKind::matmul) {
+    return fmt::format("matmul {}x{}x{} -> {} {}*{}{}{}", batch, matrix_rows(), x.c, output.c,
+                       warpwright::name(x.dtype), warpwright::name(inputs.at(1).dtype), transposed ? " transposed" : "",
+                       output.dtype == DType::s32 ? " s32" : "");
+  }
   std::string text = kind == OpKind::dense ? fmt::format("dense {}x{} -> {}", x.n, x.c, output.c)
                                            : fmt::format("{} {}x{}x{}x{} -> {}x{}x{}", warpwright::name(kind), x.n, x.h,
                                                          x.w, x.c, output.h, output.w, output.c);
@@ -152,6 +164,7 @@ std::string Workload::summary() const {
     text += fmt::format(" {}*{}", warpwright::name(x.dtype), warpwright::name(weight_dtype));
     if (epilogue.residual != ResidualForm::none) text += " +" + to_name(kResidualForms, epilogue.residual);
     if (epilogue.table) text += " +table";
+    if (output.dtype == DType::s32) text += " s32";
   }
   return text;
 }
@@ -171,6 +184,12 @@ Json to_json(const Workload& workload) {
                         {"residual", to_name(kResidualForms, workload.epilogue.residual)},
                         {"table", workload.epilogue.table},
                         {"table_input", std::string(name(workload.epilogue.table_input))}};
+  }
+  if (workload.kind == OpKind::matmul) {
+    json["batch"] = workload.batch;
+    json["transposed"] = workload.transposed;
+    json["a_zero_point"] = to_name(kZeroPointForms, workload.x_zero_point);
+    json["b_zero_point"] = to_name(kZeroPointForms, workload.weight_zero_point);
   }
   return json;
 }

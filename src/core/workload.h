@@ -29,10 +29,20 @@ enum class OpKind {
   //                       residual_scale)), where multiplier[k] = fl(x_scale * w_scale[k]); lo and hi are absent
   //   both:               y = rne(clamp(fl(v / y_scale), sum_lo, sum_hi)) + y_zero_point
   //   table:              finally y = table[y & 255]; y before it has the type epilogue.table_input
+  // An s32 output asks for the accumulators: y = acc + bias, wrapping; multiplier, y_zero_point and bounds are absent,
+  // there is neither residual nor table, and epilogue.table_input is s32.
   // Scalars lo, hi, conv_scale, residual_scale, y_scale, sum_lo, sum_hi: f32[1]; residual_zero_point: s32[1];
   // table: u8[256], output codes as raw bytes.
   conv2d,
   dense,
+  // y[i,m,n] of two inputs a and b, both codes, for each of `batch` matrices:
+  // acc = sum over k of (a[i,m,k] - a_zero_point) * (b[i,k,n] - b_zero_point), int32, wrapping;
+  // y = rne(clamp(fl(float(acc) * multiplier), lo, hi)) + y_zero_point, or acc for an s32 output.
+  // The matrices of a batch lie one behind the other: a has n = batch * M, c = K; y has n = batch * M, c = N; b has
+  // n = batch * K, c = N or, transposed, n = batch * N, c = K; h = w = 1. One b for all of a is batch = 1.
+  // Values: a_zero_point, b_zero_point s32[1]; multiplier, lo, hi f32[1]; y_zero_point s32[1]; pad_code. An s32 output
+  // has no multiplier, bounds and y_zero_point.
+  matmul,
   // f32 -> code: rne(clamp(fl(x / scale), lo, hi)) + zero_point (NaN gives lo). Values: scale, lo, hi, zero_point,
   // pad_code.
   quantize,
@@ -55,13 +65,13 @@ enum class OpKind {
   // Codes of the inputs one behind the other along channels. Values: pad_code.
   concat,
   // The same elements in NCHW-linear order under another layout or shape (layout change, flatten, reshape); one type
-  // throughout. Values: pad_code (only for an nhwc output of codes).
+  // throughout, codes or s32. Values: pad_code (only for an nhwc output).
   layout,
 };
 
 enum class Layout {
   nchw,  // dense, no padding
-  nhwc,  // pixel_stride elements from pixel to pixel; lanes beyond the channels hold pad_code
+  nhwc,  // pixel_stride elements from pixel to pixel; lanes beyond the channels hold pad_code (of an s32 tensor: 0)
 };
 
 enum class ZeroPointForm { zero, scalar, per_channel };
@@ -106,6 +116,9 @@ struct Workload {
   ZeroPointForm x_zero_point = ZeroPointForm::zero;  // zero or scalar
   ZeroPointForm weight_zero_point = ZeroPointForm::zero;
   Epilogue epilogue;
+  // matmul, with the zero-point forms of a (x_zero_point) and b (weight_zero_point), zero or scalar each
+  int64_t batch = 1;
+  bool transposed = false;
   // conv2d and pools
   Window window;
   bool count_include_pad = false;  // average_pool
@@ -114,8 +127,9 @@ struct Workload {
 
   bool is_matrix_product() const { return kind == OpKind::conv2d || kind == OpKind::dense; }
   bool is_depthwise() const;       // conv2d with one input channel a group and more than one group
-  int64_t reduction_size() const;  // kernel_h * kernel_w * C / groups of a conv2d or dense
-  int64_t multiply_adds() const;   // of a conv2d or dense; 0 for others
+  int64_t reduction_size() const;  // kernel_h * kernel_w * C / groups of a conv2d or dense, K of a matmul
+  int64_t multiply_adds() const;   // of a conv2d, dense or matmul; 0 for others
+  int64_t matrix_rows() const { return output.n / batch; }  // M of a matmul
   /// Short text for tables, e.g. `conv2d 1x56x56x64 -> 256 k1 s1`.
   std::string summary() const;
 };

@@ -66,12 +66,39 @@ void check_same_extents(const TensorForm& a, const TensorForm& b) {
   require(a.n == b.n && a.h == b.h && a.w == b.w && a.c == b.c, "extents differ");
 }
 
+/// Codes, or accumulators.
+void check_product_output(const TensorForm& form) {
+  require(is_code(form.dtype) || form.dtype == DType::s32, "output: must be s8, u8 or s32");
+  require(form.layout == Layout::nhwc, "output: must be nhwc");
+}
+
+void check_matmul(const Workload& workload) {
+  require(workload.inputs.size() == 2, "a matmul has two inputs");
+  const TensorForm& a = workload.inputs[0];
+  const TensorForm& b = workload.inputs[1];
+  const TensorForm& y = workload.output;
+  check_codes(a, "a");
+  check_codes(b, "b");
+  check_product_output(y);
+  require(
+      workload.x_zero_point != ZeroPointForm::per_channel && workload.weight_zero_point != ZeroPointForm::per_channel,
+      "a and b have one zero point each");
+  for (const TensorForm* form : {&a, &b, &y}) {
+    require(form->h == 1 && form->w == 1, "a matmul has matrices: h and w are 1");
+    require(workload.batch >= 1 && form->n % workload.batch == 0,
+            fmt::format("a batch of {} does not divide the rows", workload.batch));
+  }
+  const int64_t b_rows = b.n / workload.batch;
+  require(a.n == y.n && a.c == (workload.transposed ? b.c : b_rows) && y.c == (workload.transposed ? b_rows : b.c),
+          "the extents of a, b and the output of a matmul differ");
+}
+
 void check_matrix_product(const Workload& workload) {
   const TensorForm& x = workload.inputs[0];
   const TensorForm& y = workload.output;
   const Epilogue& epilogue = workload.epilogue;
   check_codes(x, "x");
-  check_codes(y, "output");
+  check_product_output(y);
   require(is_code(workload.weight_dtype), "weights must be s8 or u8");
   require(workload.x_zero_point != ZeroPointForm::per_channel, "x has one zero point");
   require(workload.groups >= 1 && x.c % workload.groups == 0 && y.c % workload.groups == 0,
@@ -82,8 +109,13 @@ void check_matrix_product(const Workload& workload) {
     check_codes(workload.inputs[1], "residual");
     check_same_extents(workload.inputs[1], y);
   }
-  require(is_code(epilogue.table_input) && (epilogue.table || epilogue.table_input == y.dtype),
-          "table_input must equal the output's type without a table");
+  if (y.dtype == DType::s32) {
+    require(epilogue.residual == ResidualForm::none && !epilogue.table && epilogue.table_input == DType::s32,
+            "accumulators have neither residual nor table");
+  } else {
+    require(is_code(epilogue.table_input) && (epilogue.table || epilogue.table_input == y.dtype),
+            "table_input must equal the output's type without a table");
+  }
   if (workload.kind == OpKind::dense) {
     require(x.h == 1 && x.w == 1 && y.h == 1 && y.w == 1 && x.n == y.n && workload.groups == 1 &&
                 workload.window == Window{},
@@ -145,7 +177,7 @@ void check_light(const Workload& workload) {
       check_codes(y, "output");
       return check_same_extents(x, y);
     case OpKind::layout:
-      require(is_code(x.dtype) && x.dtype == y.dtype, "layout keeps one 8-bit type");
+      require((is_code(x.dtype) || x.dtype == DType::s32) && x.dtype == y.dtype, "layout keeps one type, codes or s32");
       require(x.pixels() * x.c == y.pixels() * y.c, "layout keeps the number of elements");
       return;
     default:  // pools
@@ -219,6 +251,7 @@ void check_product_values(const Workload& workload, ValueCheck& values) {
     }
   }
   if (epilogue.bias) values.take("bias", DType::s32, channels);
+  if (workload.output.dtype == DType::s32) return;
   for (float value : values.take("multiplier", DType::f32, channels).as<float>()) {
     require(std::isfinite(value), "value 'multiplier' must be finite");
   }
@@ -238,6 +271,19 @@ void check_product_values(const Workload& workload, ValueCheck& values) {
   if (epilogue.table) values.take("table", DType::u8, 256);
 }
 
+void check_matmul_values(const Workload& workload, ValueCheck& values) {
+  values.zero_point("a_zero_point", workload.inputs[0].dtype);
+  values.zero_point("b_zero_point", workload.inputs[1].dtype);
+  require((workload.x_zero_point != ZeroPointForm::zero || values.integer("a_zero_point") == 0) &&
+              (workload.weight_zero_point != ZeroPointForm::zero || values.integer("b_zero_point") == 0),
+          "a zero point must be 0 in the zero form");
+  const DType out = workload.output.dtype;
+  if (out == DType::s32) return;
+  require(std::isfinite(values.take("multiplier", DType::f32, 1).as<float>()[0]), "value 'multiplier' must be finite");
+  values.zero_point("y_zero_point", out);
+  values.bounds("lo", "hi", std::pair{out, values.integer("y_zero_point")});
+}
+
 void check_requantization(const Workload& workload, ValueCheck& values) {
   values.scale("y_scale");
   values.zero_point("y_zero_point", workload.output.dtype);
@@ -252,6 +298,8 @@ void check(const Workload& workload) {
   check_form(workload.output, "output");
   if (workload.is_matrix_product()) {
     check_matrix_product(workload);
+  } else if (workload.kind == OpKind::matmul) {
+    check_matmul(workload);
   } else {
     check_light(workload);
   }
@@ -265,6 +313,9 @@ void check(const Workload& workload, const Values& map) {
     case OpKind::conv2d:
     case OpKind::dense:
       check_product_values(workload, values);
+      break;
+    case OpKind::matmul:
+      check_matmul_values(workload, values);
       break;
     case OpKind::quantize:
       values.scale("scale");
@@ -297,7 +348,13 @@ void check(const Workload& workload, const Values& map) {
     case OpKind::layout:
       break;
   }
-  if (is_code(out) && workload.output.layout == Layout::nhwc) values.zero_point("pad_code", out);
+  if (workload.output.layout == Layout::nhwc) {
+    if (is_code(out)) {
+      values.zero_point("pad_code", out);
+    } else {
+      require(values.take("pad_code", DType::s32, 1).as<int32_t>()[0] == 0, "s32 outputs are padded with 0");
+    }
+  }
   values.done();
 }
 

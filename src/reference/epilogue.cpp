@@ -9,15 +9,14 @@
 
 namespace warpwright {
 
-EpilogueStep::EpilogueStep(const Operation& operation)
-    : operation_(operation),
-      bias_(operation.workload.output.c, 0),
-      multiplier_(operation.values.at("multiplier").as<float>().data()) {
+EpilogueStep::EpilogueStep(const Operation& operation) : operation_(operation), bias_(operation.workload.output.c, 0) {
   const Epilogue& epilogue = operation.workload.epilogue;
   if (epilogue.bias) {
     const auto bias = operation.values.at("bias").as<int32_t>();
     std::copy(bias.begin(), bias.end(), bias_.begin());
   }
+  if (operation.workload.output.dtype == DType::s32) return;
+  multiplier_ = operation.values.at("multiplier").as<float>().data();
   if (epilogue.residual != ResidualForm::unrounded) {
     constants_.lo = operation.f32("lo");
     constants_.hi = operation.f32("hi");
@@ -79,10 +78,19 @@ void EpilogueStep::store(int64_t offset, int64_t stride, int64_t count, const in
   }
 }
 
+void EpilogueStep::write_accumulators(int64_t offset, int64_t stride, int64_t first, int64_t count,
+                                      const int32_t* accumulators) const {
+  int32_t* to = operation_.output.as<int32_t>().data() + offset;
+  for (int64_t i = 0; i < count; ++i) to[i * stride] = wrapping_add(accumulators[i], bias_[first + i]);
+}
+
 void EpilogueStep::write(int64_t n, int64_t p, int64_t q, int64_t first, int64_t count,
                          const int32_t* accumulators) const {
   const TensorView view(operation_.workload.output);
   const ResidualForm residual_form = operation_.workload.epilogue.residual;
+  if (operation_.workload.output.dtype == DType::s32) {
+    return write_accumulators(view.at(n, p, q, first), view.stride_c, first, count, accumulators);
+  }
   for (int64_t begin = 0; begin < count; begin += kBatch) {
     const int64_t part = std::min(kBatch, count - begin);
     const int64_t channel = first + begin;

@@ -1,4 +1,4 @@
-// Epilogue: from int32 accumulators to output codes, as src/core/workload.h gives it at conv2d.
+// Epilogue: from int32 accumulators to outputs, as src/core/workload.h gives it at conv2d.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,14 @@ class EpilogueStep {
                                   const float* multiplier, const int32_t* residual, int64_t count,
                                   const int32_t* accumulators, int32_t* codes);
   void read_residual(int64_t n, int64_t p, int64_t q, int64_t first, int64_t count, int32_t* to) const;
+  void write_accumulators(int64_t offset, int64_t stride, int64_t first, int64_t count,
+                          const int32_t* accumulators) const;
   void store(int64_t offset, int64_t stride, int64_t count, const int32_t* codes) const;
 
   const Operation& operation_;
   Constants constants_;
   std::vector<int32_t> bias_;
-  const float* multiplier_;
+  const float* multiplier_ = nullptr;
   const uint8_t* table_ = nullptr;
 };
 

@@ -85,8 +85,10 @@ class ExampleMaker {
 
   void make_values();
   void make_product_values();
+  void make_matmul_values();
   void make_weights();
   void make_channel_values();
+  void make_requantization();
   void make_residual_values();
 
   int32_t input_zero_point(size_t index) const;
@@ -100,11 +102,19 @@ class ExampleMaker {
 
 void ExampleMaker::make_values() {
   const DType out = workload_.output.dtype;
-  if (is_code(out) && workload_.output.layout == Layout::nhwc) set_code("pad_code", out);
+  if (workload_.output.layout == Layout::nhwc) {
+    if (is_code(out)) {
+      set_code("pad_code", out);
+    } else {
+      example_.values["pad_code"] = scalar_s32(0);
+    }
+  }
   switch (workload_.kind) {
     case OpKind::conv2d:
     case OpKind::dense:
       return make_product_values();
+    case OpKind::matmul:
+      return make_matmul_values();
     case OpKind::quantize:
       set_f32("scale", scale());
       set_bounds("lo", "hi", out, set_middle_code("zero_point", out));
@@ -155,6 +165,12 @@ void ExampleMaker::make_product_values() {
     }
     example_.values["weight_zero_point"] = std::move(zero_points);
   }
+  if (workload_.output.dtype != DType::s32) make_requantization();
+  make_weights();
+  make_channel_values();
+}
+
+void ExampleMaker::make_requantization() {
   const DType before_table = workload_.epilogue.table_input;
   const int32_t zero_point = set_middle_code("y_zero_point", before_table);
   if (workload_.epilogue.residual == ResidualForm::none) set_bounds("lo", "hi", before_table, zero_point);
@@ -163,8 +179,25 @@ void ExampleMaker::make_product_values() {
     set_bounds("sum_lo", "sum_hi", before_table, zero_point);
   }
   if (workload_.epilogue.table) set_table();
-  make_weights();
-  make_channel_values();
+}
+
+// The multiplier is a power of two half of the time: sums that it brings to ties come often then.
+void ExampleMaker::make_matmul_values() {
+  const auto zero_point = [&](const char* name, ZeroPointForm form, size_t input) {
+    if (form == ZeroPointForm::zero) {
+      example_.values[name] = scalar_s32(0);
+    } else {
+      set_code(name, workload_.inputs[input].dtype);
+    }
+  };
+  zero_point("a_zero_point", workload_.x_zero_point, 0);
+  zero_point("b_zero_point", workload_.weight_zero_point, 1);
+  const DType out = workload_.output.dtype;
+  if (out == DType::s32) return;
+  const double spread = 74.0 * 74.0 * std::sqrt(static_cast<double>(workload_.reduction_size()));
+  const float factor = static_cast<float>(80.0 / spread) * mantissa();
+  set_f32("multiplier", uniform(0, 1) ? factor : std::exp2(std::round(std::log2(factor))));
+  set_bounds("lo", "hi", out, set_middle_code("y_zero_point", out));
 }
 
 void ExampleMaker::make_residual_values() {
@@ -230,23 +263,25 @@ void ExampleMaker::make_channel_values() {
     multiplier.as<float>()[k] = factor * unit;
   }
   if (workload_.epilogue.bias) example_.values["bias"] = std::move(bias);
-  example_.values["multiplier"] = std::move(multiplier);
+  if (workload_.output.dtype != DType::s32) example_.values["multiplier"] = std::move(multiplier);
 }
 
 int32_t ExampleMaker::input_zero_point(size_t index) const {
   const char* names[2] = {"x_zero_point", "residual_zero_point"};
-  if (workload_.kind == OpKind::add || workload_.kind == OpKind::mul) names[0] = "a_zero_point";
-  if (workload_.kind == OpKind::add || workload_.kind == OpKind::mul) names[1] = "b_zero_point";
+  const bool has_a_and_b =
+      workload_.kind == OpKind::add || workload_.kind == OpKind::mul || workload_.kind == OpKind::matmul;
+  if (has_a_and_b) names[0] = "a_zero_point", names[1] = "b_zero_point";
   if (workload_.kind == OpKind::dequantize) names[0] = "zero_point";
   if (index > 1) return 0;
   const auto found = example_.values.find(names[index]);
   return found == example_.values.end() ? 0 : found->second.as<int32_t>()[0];
 }
 
-/// Every byte is random, pad lanes too: no result may depend on them.
+/// Every byte is random, pad lanes too: no result may depend on them. Of s32 as well.
 Tensor ExampleMaker::codes(const TensorForm& form, int32_t zero_point) {
   Tensor tensor(form.dtype, {form.buffer_elements()});
-  const uint8_t extremes[4] = {static_cast<uint8_t>(code_min(form.dtype)), static_cast<uint8_t>(code_max(form.dtype)),
+  const DType code_type = is_code(form.dtype) ? form.dtype : DType::s8;
+  const uint8_t extremes[4] = {static_cast<uint8_t>(code_min(code_type)), static_cast<uint8_t>(code_max(code_type)),
                                static_cast<uint8_t>(zero_point), static_cast<uint8_t>(zero_point + 1)};
   for (uint8_t& code : tensor.as<uint8_t>()) {
     const uint64_t bits = random_();

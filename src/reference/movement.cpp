@@ -32,14 +32,13 @@ int64_t offset_of(const TensorForm& form, const TensorView& view, int64_t linear
   return view.at(planes / form.c, h, w, planes % form.c);
 }
 
-}  // namespace
-
-void run_layout(const Operation& operation) {
+template <typename Element>
+void move_elements(const Operation& operation) {
   const TensorForm& x_form = operation.workload.inputs[0];
   const TensorForm& y_form = operation.workload.output;
   const TensorView from(x_form), to(y_form);
-  const auto x = operation.inputs[0]->as<uint8_t>();
-  const auto y = operation.output.as<uint8_t>();
+  const auto x = operation.inputs[0]->as<Element>();
+  const auto y = operation.output.as<Element>();
   const int64_t elements = y_form.pixels() * y_form.c;
   constexpr int64_t kBlock = 1 << 14;
   parallel_for((elements + kBlock - 1) / kBlock, [&](int64_t block) {
@@ -47,6 +46,16 @@ void run_layout(const Operation& operation) {
       y[offset_of(y_form, to, i)] = x[offset_of(x_form, from, i)];
     }
   });
+}
+
+}  // namespace
+
+void run_layout(const Operation& operation) {
+  if (operation.workload.output.dtype == DType::s32) {
+    move_elements<int32_t>(operation);
+  } else {
+    move_elements<uint8_t>(operation);
+  }
 }
 
 }  // namespace warpwright

@@ -23,6 +23,7 @@ struct Operation {
 
 void run_matrix_product(const Operation& operation);  // conv2d, dense
 void run_depthwise(const Operation& operation);       // conv2d with one input channel a group
+void run_matmul(const Operation& operation);
 void run_quantize(const Operation& operation);
 void run_dequantize(const Operation& operation);
 void run_lookup(const Operation& operation);

@@ -33,6 +33,8 @@ void run(const Operation& operation) {
       return operation.workload.is_depthwise() ? run_depthwise(operation) : run_matrix_product(operation);
     case OpKind::dense:
       return run_matrix_product(operation);
+    case OpKind::matmul:
+      return run_matmul(operation);
     case OpKind::quantize:
       return run_quantize(operation);
     case OpKind::dequantize:
@@ -61,6 +63,7 @@ Tensor run_reference(const Workload& workload, const Values& values, std::span<c
   check_buffers(workload, inputs);
   Tensor output(workload.output.dtype, {workload.output.buffer_elements()});
   if (auto pad_code = values.find("pad_code"); pad_code != values.end()) {
+    // An s32 output's pad_code is 0.
     std::ranges::fill(output.as<uint8_t>(), static_cast<uint8_t>(pad_code->second.as<int32_t>()[0]));
   }
   run({workload, values, inputs, output});

@@ -69,6 +69,18 @@ TEST(Kernel, launch_and_arguments_round_trip_and_foreign_ones_are_refused) {
                                         {KernelArgument::Role::constant, 0, "weights", DType::s8},
                                         {KernelArgument::Role::scalar, 0, "lo", DType::f32}};
   EXPECT_EQ(arguments_from_json(to_json(arguments)), arguments);
+  EXPECT_FALSE(to_json(arguments)[0].contains("bytes"));
+  arguments.push_back({KernelArgument::Role::workspace, 0, "", DType::s32, 4096});
+  arguments.push_back({KernelArgument::Role::counters, 0, "", DType::s32, 16});
+  EXPECT_EQ(arguments_from_json(to_json(arguments)), arguments);
+  for (const int64_t bytes : {int64_t{-4}, int64_t{0}, int64_t{6}, kMostScratchBytes + 4}) {
+    Json scratch = to_json(arguments);
+    scratch[3]["bytes"] = bytes;
+    EXPECT_THROW(arguments_from_json(scratch), UsageError) << bytes;
+  }
+  Json without = to_json(arguments);
+  without[4].erase("bytes");
+  EXPECT_THROW(arguments_from_json(without), UsageError);
   Json list = to_json(arguments);
   list[0]["role"] = "friend";
   EXPECT_THROW(arguments_from_json(list), UsageError);

@@ -28,6 +28,24 @@ Workload dense() {
   return workload;
 }
 
+Workload matmul() {
+  Workload workload;
+  workload.kind = OpKind::matmul;
+  workload.inputs = {nhwc_form(DType::u8, 3 * 17, 1, 1, 64), nhwc_form(DType::s8, 3 * 33, 1, 1, 64)};
+  workload.output = nhwc_form(DType::u8, 3 * 17, 1, 1, 33);
+  workload.batch = 3;
+  workload.transposed = true;
+  workload.x_zero_point = ZeroPointForm::scalar;
+  return workload;
+}
+
+/// A Workload that asks for the accumulators.
+Workload sums(Workload workload) {
+  workload.output.dtype = DType::s32;
+  if (workload.is_matrix_product()) workload.epilogue.table_input = DType::s32;
+  return workload;
+}
+
 Workload pool() {
   Workload workload;
   workload.kind = OpKind::average_pool;
@@ -41,10 +59,12 @@ TEST(Workload, golden_keys) {
   EXPECT_EQ(key(conv3x3()), "w1-0024ee39a3e8eeebe673107c1563b13f");
   EXPECT_EQ(key(dense()), "w1-776f6845d493aad13cb8a9bbbf4da0d3");
   EXPECT_EQ(key(pool()), "w1-e5d2cbd0af772d457f8af203066ddfbf");
+  EXPECT_EQ(key(matmul()), "w1-e6d5c31ce8b35496857feac314ae280b");
+  EXPECT_EQ(key(sums(conv3x3())), "w1-c9eb4c52491999e61e2efb9b3962faf0");
 }
 
 TEST(Workload, canonical_json_round_trips) {
-  for (const Workload& workload : {conv3x3(), dense(), pool()}) {
+  for (const Workload& workload : {conv3x3(), dense(), pool(), matmul(), sums(conv3x3()), sums(matmul())}) {
     EXPECT_EQ(workload_from_json(to_json(workload)), workload);
     EXPECT_EQ(key(workload_from_json(Json::parse(to_json(workload).dump()))), key(workload));
   }
@@ -95,6 +115,38 @@ TEST(Workload, foreign_json_is_refused) {
   refused([](Json& j) { j = nullptr; });
 }
 
+TEST(Workload, matmul_extents_must_fit) {
+  const auto refused = [](auto change) {
+    Workload workload = matmul();
+    change(workload);
+    EXPECT_THROW(check(workload), InternalError) << to_json(workload).dump();
+  };
+  EXPECT_NO_THROW(check(matmul()));
+  refused([](Workload& w) { w.transposed = false; });
+  refused([](Workload& w) { w.batch = 2; });
+  refused([](Workload& w) { w.batch = 0; });
+  refused([](Workload& w) { w.inputs.pop_back(); });
+  refused([](Workload& w) { w.inputs[1].c = 63; });
+  refused([](Workload& w) { w.weight_zero_point = ZeroPointForm::per_channel; });
+  refused([](Workload& w) { w.output.dtype = DType::f32; });
+}
+
+TEST(Workload, accumulators_have_no_requantization) {
+  Workload workload = sums(dense());
+  Values values{{"weights", Tensor(DType::s8, {1000, 1, 1, 1280})},
+                {"x_zero_point", scalar_s32(0)},
+                {"bias", Tensor(DType::s32, {1000})},
+                {"pad_code", scalar_s32(0)}};
+  EXPECT_NO_THROW(check(workload, values));
+  values["multiplier"] = Tensor(DType::f32, {1000});
+  EXPECT_THROW(check(workload, values), InternalError);
+  values.erase("multiplier");
+  values["pad_code"] = scalar_s32(1);
+  EXPECT_THROW(check(workload, values), InternalError);
+  workload.epilogue.table = true;
+  EXPECT_THROW(check(workload), InternalError);
+}
+
 TEST(Workload, values_are_checked_by_name_type_length_and_range) {
   Workload workload = dense();
   Values values;
@@ -135,6 +187,9 @@ TEST(Workload, arithmetic_of_sizes) {
   EXPECT_EQ(conv3x3().multiply_adds(), int64_t{56} * 56 * 128 * 576);
   EXPECT_FALSE(conv3x3().is_depthwise());
   EXPECT_EQ(conv3x3().summary(), "conv2d 1x56x56x64 -> 56x56x128 k3x3 s1 u8*s8");
+  EXPECT_EQ(matmul().multiply_adds(), int64_t{3} * 17 * 64 * 33);
+  EXPECT_EQ(matmul().summary(), "matmul 3x17x64 -> 33 u8*s8 transposed");
+  EXPECT_EQ(sums(dense()).summary(), "dense 4x1280 -> 1000 s8*s8 s32");
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class Naive {
 
   Tensor run() {
     if (values_.contains("pad_code")) {
-      for (std::byte& byte : y_.bytes) byte = static_cast<std::byte>(s32("pad_code"));
+      for (std::byte& byte : y_.bytes) byte = static_cast<std::byte>(s32("pad_code"));  // 0 for s32
     }
     const TensorForm& form = w_.output;
     for (int64_t n = 0; n < form.n; ++n)
@@ -55,7 +55,9 @@ class Naive {
     switch (w_.kind) {
       case OpKind::conv2d:
       case OpKind::dense:
-        return store(at, product(at));
+        return product(at);
+      case OpKind::matmul:
+        return matmul(at);
       case OpKind::quantize: {
         const volatile float q = inputs_[0]->as<float>()[lane(w_.inputs[0], at)] / f32("scale");
         return store(at, rne(q, f32("lo"), f32("hi")) + s32("zero_point"));
@@ -74,12 +76,14 @@ class Naive {
       case OpKind::concat:
         return store(at, part(at));
       case OpKind::layout:
-        return store(at, moved(at));
+        return move(at);
     }
     throw std::logic_error("kind");
   }
 
-  int64_t product(Position at) const {
+  void store_sum(Position at, int32_t sum) { y_.as<int32_t>()[lane(w_.output, at)] = sum; }
+
+  void product(Position at) {
     const TensorForm& form = w_.inputs[0];
     const Window& window = w_.window;
     const int64_t inputs = form.c / w_.groups, outputs = w_.output.c / w_.groups;
@@ -97,7 +101,21 @@ class Naive {
           sum += (value - s32("x_zero_point")) * (code_at(values_.at("weights"), index) - weight_zero);
         }
     if (w_.epilogue.bias) sum += s32("bias", at.c);
-    return epilogue(at, wrap(sum));
+    if (w_.output.dtype == DType::s32) return store_sum(at, wrap(sum));
+    store(at, epilogue(at, wrap(sum)));
+  }
+
+  void matmul(Position at) {
+    const int64_t rows = w_.output.n / w_.batch, depth = w_.inputs[0].c, item = at.n / rows;
+    int64_t sum = 0;
+    for (int64_t k = 0; k < depth; ++k) {
+      const Position from =
+          w_.transposed ? Position{item * w_.output.c + at.c, 0, 0, k} : Position{item * depth + k, 0, 0, at.c};
+      sum += (x(0, {at.n, 0, 0, k}) - s32("a_zero_point")) * (x(1, from) - s32("b_zero_point"));
+    }
+    if (w_.output.dtype == DType::s32) return store_sum(at, wrap(sum));
+    const volatile float scaled = static_cast<float>(wrap(sum)) * f32("multiplier");
+    store(at, rne(scaled, f32("lo"), f32("hi")) + s32("y_zero_point"));
   }
 
   int64_t epilogue(Position at, int32_t sum) const {
@@ -159,12 +177,14 @@ class Naive {
     return x(input, at);
   }
 
-  int64_t moved(Position at) const {
+  void move(Position at) {
     const TensorForm& y = w_.output;
     const TensorForm& form = w_.inputs[0];
     const int64_t linear = ((at.n * y.c + at.c) * y.h + at.h) * y.w + at.w;
-    return x(0, {linear / (form.c * form.h * form.w), linear / form.w % form.h, linear % form.w,
-                 linear / (form.h * form.w) % form.c});
+    const Position from{linear / (form.c * form.h * form.w), linear / form.w % form.h, linear % form.w,
+                        linear / (form.h * form.w) % form.c};
+    if (y.dtype == DType::s32) return store_sum(at, inputs_[0]->as<int32_t>()[lane(form, from)]);
+    store(at, x(0, from));
   }
 
   const Workload& w_;

@@ -32,8 +32,11 @@ void expect_equal_to_naive(const Workload& workload, uint64_t seed) {
 }
 
 TEST(Reference, EqualsTheNaiveImplementationOnProducts) {
-  for (const Workload& workload : testing::product_workloads()) {
-    for (uint64_t seed = 1; seed <= 6; ++seed) expect_equal_to_naive(workload, seed);
+  for (const auto& list :
+       {testing::product_workloads(), testing::accumulator_workloads(), testing::matmul_workloads()}) {
+    for (const Workload& workload : list) {
+      for (uint64_t seed = 1; seed <= 6; ++seed) expect_equal_to_naive(workload, seed);
+    }
   }
 }
 
@@ -109,7 +112,7 @@ TEST(Reference, QuantizeOfNotANumberGivesTheLowerBound) {
 }
 
 TEST(Reference, PadLanesOfInputsDoNotMatter) {
-  for (const auto& list : {testing::product_workloads(), testing::light_workloads()}) {
+  for (const auto& list : {testing::product_workloads(), testing::light_workloads(), testing::matmul_workloads()}) {
     for (const Workload& workload : list) {
       Example example = make_example(workload, 1);
       const Tensor before = run_reference(workload, example.values, pointers(example.inputs));
@@ -118,7 +121,8 @@ TEST(Reference, PadLanesOfInputsDoNotMatter) {
         if (form.layout == Layout::nchw) continue;
         auto bytes = example.inputs[i].as<uint8_t>();
         for (size_t lane = 0; lane < bytes.size(); ++lane) {
-          const int64_t channel = static_cast<int64_t>(lane) % form.pixel_stride - form.channel_offset;
+          const auto element = static_cast<int64_t>(lane / size_bytes(form.dtype));
+          const int64_t channel = element % form.pixel_stride - form.channel_offset;
           if (channel < 0 || channel >= form.c) bytes[lane] = static_cast<uint8_t>(~bytes[lane]);
         }
       }

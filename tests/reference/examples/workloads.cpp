@@ -58,6 +58,42 @@ Workload dense_workload(DType x, DType y, int64_t rows, int64_t inputs, int64_t 
   return workload;
 }
 
+Workload matmul_workload(DType a, DType b, DType y, std::array<int64_t, 4> batch_rows_depth_columns, bool transposed) {
+  const auto [batch, rows, depth, columns] = batch_rows_depth_columns;
+  Workload workload = light(OpKind::matmul,
+                            {nhwc_form(a, batch * rows, 1, 1, depth),
+                             nhwc_form(b, batch * (transposed ? columns : depth), 1, 1, transposed ? depth : columns)},
+                            nhwc_form(y, batch * rows, 1, 1, columns));
+  workload.batch = batch;
+  workload.transposed = transposed;
+  return workload;
+}
+
+std::vector<Workload> matmul_workloads() {
+  constexpr DType s8 = DType::s8, u8 = DType::u8, s32 = DType::s32;
+  std::vector<Workload> list;
+  const auto add = [&](const Workload& workload, ZeroPointForm a, ZeroPointForm b) {
+    list.push_back(workload);
+    list.back().x_zero_point = a, list.back().weight_zero_point = b;
+  };
+  constexpr ZeroPointForm zero = ZeroPointForm::zero, scalar = ZeroPointForm::scalar;
+  for (const bool transposed : {false, true}) {
+    add(matmul_workload(s8, s8, s8, {1, 16, 32, 16}, transposed), zero, zero);
+    add(matmul_workload(u8, s8, u8, {3, 1, 17, 33}, transposed), scalar, zero);
+    add(matmul_workload(s8, u8, s8, {2, 19, 100, 5}, transposed), zero, scalar);
+    add(matmul_workload(u8, u8, s32, {3, 5, 65, 7}, transposed), scalar, scalar);
+    add(matmul_workload(u8, s8, s32, {1, 40, 3, 70}, transposed), zero, zero);
+    add(matmul_workload(u8, u8, u8, {2, 70, 130, 64}, transposed), scalar, scalar);
+    // Slices of wider matrices, at offsets that only words divide.
+    Workload sliced = matmul_workload(u8, s8, u8, {2, 9, 40, 24}, transposed);
+    sliced.inputs[0] = slice(sliced.inputs[0], 64, 12);
+    sliced.inputs[1] = slice(sliced.inputs[1], 52, 8);
+    sliced.output = slice(sliced.output, 48, 20);
+    add(sliced, scalar, scalar);
+  }
+  return list;
+}
+
 std::vector<Workload> product_workloads() {
   constexpr DType s8 = DType::s8, u8 = DType::u8;
   std::vector<Workload> list;
@@ -102,6 +138,17 @@ std::vector<Workload> product_workloads() {
   return list;
 }
 
+std::vector<Workload> accumulator_workloads() {
+  constexpr DType s8 = DType::s8, u8 = DType::u8, s32 = DType::s32;
+  std::vector<Workload> list{dense_workload(u8, s32, 5, 33, 10), dense_workload(s8, s32, 17, 64, 100),
+                             conv2d_workload(nhwc_form(u8, 1, 7, 9, 24), s32, 40, 1, square_window(3, 1, 1)),
+                             conv2d_workload(nhwc_form(s8, 1, 7, 9, 24), s32, 24, 24, square_window(3, 1, 1))};
+  list[0].x_zero_point = list[2].x_zero_point = ZeroPointForm::scalar;
+  list[1].epilogue.bias = false;
+  list[2].weight_zero_point = ZeroPointForm::per_channel;
+  return list;
+}
+
 std::vector<Workload> light_workloads() {
   constexpr DType s8 = DType::s8, u8 = DType::u8, f32 = DType::f32;
   std::vector<Workload> list;
@@ -114,6 +161,9 @@ std::vector<Workload> light_workloads() {
       list.push_back(light(OpKind::layout, {nhwc_form(code, n, h, w, c)}, nchw_form(code, n, c, h, w)));
       list.push_back(light(OpKind::layout, {nchw_form(code, n, c, h, w)}, nhwc_form(code, 1, 1, n, c * h * w)));
     }
+    list.push_back(light(OpKind::layout, {nhwc_form(DType::s32, n, h, w, c)}, nchw_form(DType::s32, n, c, h, w)));
+    list.push_back(
+        light(OpKind::layout, {nhwc_form(DType::s32, n, h, w, c)}, nchw_form(DType::s32, n, c * h * w, 1, 1)));
   }
   list.push_back(light(OpKind::layout, {nchw_form(s8, 1, 6, 4, 5)}, nchw_form(s8, 2, 3, 5, 4)));
   const TensorForm wide = slice(nhwc_form(u8, 1, 6, 7, 20), 64, 12);
