@@ -135,7 +135,7 @@ TEST(VirtualLanes, AllInstructionSetsAgree) {
     virtual_gpu::Warp warp;
     virtual_gpu::Op op;
     op.instruction = &in;
-    op.imm = 0xca;
+    op.table = 0xca;
     for (int i = 0; i < 3; ++i) op.s[static_cast<size_t>(i)] = 128 * (i + 1);
     warp.bases = {lines[0].bytes.data(), lines[0].bytes.data()};
     for (uint32_t round = 0; round < 200; ++round) {
