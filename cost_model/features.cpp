@@ -14,7 +14,7 @@
 namespace warpwright {
 namespace {
 
-constexpr int kFamilySlots = 12;
+constexpr int kFamilySlots = 38;
 constexpr int kKnobSlots = 32;
 
 /// Collects values, and their names when asked: one order for both.
@@ -73,7 +73,7 @@ void add_target(Row& row, const Target& target) {
   row.add_log("memory_bandwidth", target.memory_gb_per_s);
 }
 
-/// Slot of a family: FNV-1a of its name.
+/// Slot of a family: FNV-1a of its name; today's families all have slots of their own.
 size_t family_slot(const std::string& family) {
   uint32_t hash = 2166136261u;
   for (const char c : family) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -100,6 +100,7 @@ void add_resources(Row& row, const Resources& resources, const AnalyticEstimate&
   const double threads = static_cast<double>(std::max<int64_t>(1, resources.threads));
   const double ctas = static_cast<double>(std::max<int64_t>(1, resources.ctas));
   const double products = static_cast<double>(resources.inner_products);
+  const double tensor_products = static_cast<double>(resources.tensor_products);
   const double loads = static_cast<double>(std::max<int64_t>(1, resources.global_load_bytes));
   const double smem_moved = static_cast<double>(std::max<int64_t>(1, resources.smem_bytes_moved));
   const double warps = std::ceil(threads / 32) * static_cast<double>(estimate.resident_ctas);
@@ -108,6 +109,11 @@ void add_resources(Row& row, const Resources& resources, const AnalyticEstimate&
   row.add("smem_share", static_cast<double>(resources.smem_bytes) / std::max<double>(1, target.smem_per_sm_bytes));
   row.add("registers", static_cast<double>(resources.registers));
   row.add_log("inner_products", products);
+  row.add_log("tensor_products", tensor_products);
+  row.add("tensor_depth", tensor_products > 0 ? static_cast<double>(resources.tensor_depth) : 0);
+  row.add_log("steps", static_cast<double>(resources.steps));
+  row.add("stages", static_cast<double>(resources.stages));
+  row.add_log("workspace_bytes", static_cast<double>(resources.workspace_bytes));
   row.add_log("products_per_thread", products / ctas / threads);
   row.add_log("outputs_per_thread", outputs / ctas / threads);
   row.add_log("global_load_bytes", loads);
@@ -115,6 +121,9 @@ void add_resources(Row& row, const Resources& resources, const AnalyticEstimate&
   row.add_log("smem_bytes_moved", smem_moved);
   row.add_log("products_per_load_byte", products / loads);
   row.add_log("products_per_smem_byte", products / smem_moved);
+  row.add_log("tensor_products_per_load_byte", tensor_products / loads);
+  row.add_log("tensor_products_per_smem_byte", tensor_products / smem_moved);
+  row.add_log("tensor_products_per_warp", tensor_products / ctas / std::ceil(threads / 32));
   row.add("resident_ctas", static_cast<double>(estimate.resident_ctas));
   row.add("resident_warps", warps);
   row.add_log("waves", estimate.waves);
@@ -126,6 +135,7 @@ void add_resources(Row& row, const Resources& resources, const AnalyticEstimate&
 /// The bounds as shares of the estimate, and the estimate itself.
 void add_bounds(Row& row, const AnalyticEstimate& estimate) {
   row.add("dot_share", estimate.dot_us / estimate.total_us);
+  row.add("tensor_share", estimate.tensor_us / estimate.total_us);
   row.add("issue_share", estimate.issue_us / estimate.total_us);
   row.add("smem_share_of_time", estimate.smem_us / estimate.total_us);
   row.add("l2_share", estimate.l2_us / estimate.total_us);
@@ -148,7 +158,7 @@ double add_row(Row& row, const Workload& workload, const Config& config, const R
 
 }  // namespace
 
-int feature_version() { return 1; }
+int feature_version() { return 2; }
 
 const std::vector<std::string>& feature_names() {
   static const std::vector<std::string> names = [] {

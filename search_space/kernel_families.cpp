@@ -38,14 +38,13 @@ const KernelFamily* family_named(std::string_view name) {
   return nullptr;
 }
 
-Config default_config(const Workload& workload, const Target& target) {
+std::string why_unsupported(const Workload& workload, const Target& target) {
   std::string reasons;
   for (const KernelFamily* family : kernel_families()) {
     const std::optional<std::string> reason = family->why_unsupported(workload, target);
-    if (!reason) return family->default_config(workload, target);
-    reasons += fmt::format("\n  {}: {}", family->name(), *reason);
+    reasons += fmt::format("\n  {}: {}", family->name(), reason.value_or("takes it"));
   }
-  throw UsageError(fmt::format("no kernel family takes {} on {}:{}", workload.summary(), target.name, reasons));
+  return fmt::format("no kernel family takes {} on {}:{}", workload.summary(), target.name, reasons);
 }
 
 std::optional<std::string> why_illegal(const Workload& workload, const Config& config, const Target& target) {

@@ -54,15 +54,15 @@ class KernelFamily {
                       const Values& values) const = 0;
 };
 
-/// The one explicit list of families, in order of preference for the default.
+/// The one explicit list of families. Which of them gives the default of a Workload: cost_model/default_config.h.
 const std::vector<const KernelFamily*>& kernel_families();
 /// Families that take the Workload on this Target. Empty: no kernel can run it.
 std::vector<const KernelFamily*> families_for(const Workload& workload, const Target& target);
 /// Null when there is none of that name.
 const KernelFamily* family_named(std::string_view name);
 
-/// default_config of the first family that takes the Workload; throws UsageError when there is none, with the reasons.
-Config default_config(const Workload& workload, const Target& target);
+/// That no kernel can run the Workload, with the reason of each family.
+std::string why_unsupported(const Workload& workload, const Target& target);
 /// nullopt, or why today's space does not hold the Config (unknown family, other version, knobs, constraints).
 std::optional<std::string> why_illegal(const Workload& workload, const Config& config, const Target& target);
 /// The family of the Config; throws UsageError when it is unknown.

@@ -13,50 +13,73 @@
 
 namespace warpwright {
 
-Space::Space(std::string family, int space_version, std::vector<Knob> knobs, LegalityCheck why_illegal)
+/// Values are moved first; the Config follows when a full check wants it.
+class Space::Cursor {
+ public:
+  explicit Cursor(const Space& space) : space_(&space), values_(space.knobs_.size()) {
+    config_ = {space.family_, space.space_version_, {}};
+    for (size_t knob : space.by_name_) {
+      config_.knobs.emplace_hint(config_.knobs.end(), space.knobs_[knob].name, 0);
+    }
+  }
+
+  void move_to(int64_t index) {
+    for (size_t knob = values_.size(); knob-- > 0;) {
+      const std::vector<int64_t>& choices = space_->knobs_[knob].values;
+      const auto count = static_cast<int64_t>(choices.size());
+      values_[knob] = choices[static_cast<size_t>(index % count)];
+      index /= count;
+    }
+    is_behind_ = true;
+  }
+
+  bool is_legal() {
+    return (!space_->may_be_legal_ || space_->may_be_legal_(values_)) && !space_->why_illegal_(config());
+  }
+
+  const Config& config() {
+    if (is_behind_) {
+      auto slot = config_.knobs.begin();
+      for (size_t knob : space_->by_name_) (slot++)->second = values_[knob];
+      is_behind_ = false;
+    }
+    return config_;
+  }
+
+ private:
+  const Space* space_;
+  std::vector<int64_t> values_;
+  Config config_;
+  bool is_behind_ = true;
+};
+
+Space::Space(std::string family, int space_version, std::vector<Knob> knobs, LegalityCheck why_illegal,
+             QuickCheck may_be_legal)
     : family_(std::move(family)),
       space_version_(space_version),
       knobs_(std::move(knobs)),
-      why_illegal_(std::move(why_illegal)) {
-  int64_t points = 1;
+      why_illegal_(std::move(why_illegal)),
+      may_be_legal_(std::move(may_be_legal)) {
   for (const Knob& knob : knobs_) {
     const auto count = static_cast<int64_t>(knob.values.size());
     if (count == 0) throw InternalError(fmt::format("space {}: knob {} has no values", family_, knob.name));
-    if (points > std::numeric_limits<int64_t>::max() / count) {
+    if (point_count_ > std::numeric_limits<int64_t>::max() / count) {
       throw InternalError(fmt::format("space {}: more points than int64 counts", family_));
     }
-    points *= count;
+    point_count_ *= count;
   }
   by_name_.resize(knobs_.size());
   std::iota(by_name_.begin(), by_name_.end(), size_t{0});
   std::sort(by_name_.begin(), by_name_.end(), [&](size_t a, size_t b) { return knobs_[a].name < knobs_[b].name; });
 }
 
-int64_t Space::point_count() const {
-  int64_t points = 1;
-  for (const Knob& knob : knobs_) points *= static_cast<int64_t>(knob.values.size());
-  return points;
-}
-
 Config Space::point(int64_t index) const {
-  if (index < 0 || index >= point_count()) {
-    throw InternalError(fmt::format("space {}: point {} of {}", family_, index, point_count()));
+  if (index < 0 || index >= point_count_) {
+    throw InternalError(fmt::format("space {}: point {} of {}", family_, index, point_count_));
   }
-  Config config{family_, space_version_, {}};
-  for (size_t knob : by_name_) config.knobs.emplace_hint(config.knobs.end(), knobs_[knob].name, 0);
-  move_to(index, config);
-  return config;
-}
-
-void Space::move_to(int64_t index, Config& config) const {
-  std::vector<int64_t> values(knobs_.size());
-  for (size_t knob = knobs_.size(); knob-- > 0;) {
-    const auto count = static_cast<int64_t>(knobs_[knob].values.size());
-    values[knob] = knobs_[knob].values[static_cast<size_t>(index % count)];
-    index /= count;
-  }
-  auto slot = config.knobs.begin();
-  for (size_t knob : by_name_) (slot++)->second = values[knob];
+  Cursor cursor(*this);
+  cursor.move_to(index);
+  return cursor.config();
 }
 
 std::optional<std::string> Space::why_illegal(const Config& config) const {
@@ -82,12 +105,19 @@ std::optional<std::string> Space::why_illegal(const Config& config) const {
   return why_illegal_(config);
 }
 
+bool Space::may_be_legal(const Config& point) const {
+  if (!may_be_legal_) return true;
+  std::vector<int64_t> values;
+  for (const Knob& knob : knobs_) values.push_back(point.at(knob.name));
+  return may_be_legal_(values);
+}
+
 std::vector<Config> Space::enumerate(int64_t limit) const {
   std::vector<Config> legal;
-  const int64_t points = point_count();
-  for (int64_t index = 0; index < points && static_cast<int64_t>(legal.size()) < limit; ++index) {
-    Config config = point(index);
-    if (!why_illegal_(config)) legal.push_back(std::move(config));
+  Cursor cursor(*this);
+  for (int64_t index = 0; index < point_count_ && static_cast<int64_t>(legal.size()) < limit; ++index) {
+    cursor.move_to(index);
+    if (cursor.is_legal()) legal.push_back(cursor.config());
   }
   return legal;
 }
@@ -95,26 +125,26 @@ std::vector<Config> Space::enumerate(int64_t limit) const {
 std::optional<Config> Space::cheapest(const std::function<double(const Config&)>& cost) const {
   std::optional<Config> best;
   double least = 0;
-  Config config = point(0);
-  for (int64_t index = 0, points = point_count(); index < points; ++index) {
-    move_to(index, config);
-    if (why_illegal_(config)) continue;
-    const double now = cost(config);
-    if (!best || now < least) best = config, least = now;
+  Cursor cursor(*this);
+  for (int64_t index = 0; index < point_count_; ++index) {
+    cursor.move_to(index);
+    if (!cursor.is_legal()) continue;
+    const double now = cost(cursor.config());
+    if (!best || now < least) best = cursor.config(), least = now;
   }
   return best;
 }
 
 std::optional<Config> Space::sample(std::mt19937_64& random, int tries) const {
   // Plain rejection on the raw generator: std::uniform_int_distribution differs between standard libraries.
-  const auto points = static_cast<uint64_t>(point_count());
+  const auto points = static_cast<uint64_t>(point_count_);
   const uint64_t accepted = std::numeric_limits<uint64_t>::max() - std::numeric_limits<uint64_t>::max() % points;
-  Config config = point(0);
+  Cursor cursor(*this);
   for (int attempt = 0; attempt < tries; ++attempt) {
     uint64_t draw = random();
     while (draw >= accepted) draw = random();
-    move_to(static_cast<int64_t>(draw % points), config);
-    if (!why_illegal_(config)) return config;
+    cursor.move_to(static_cast<int64_t>(draw % points));
+    if (cursor.is_legal()) return cursor.config();
   }
   return std::nullopt;
 }
@@ -132,7 +162,7 @@ std::vector<Config> Space::neighbours(const Config& config) const {
       const std::ptrdiff_t other = at + step;
       if (other < 0 || other >= static_cast<std::ptrdiff_t>(knob.values.size())) continue;
       value = knob.values[static_cast<size_t>(other)];
-      if (!why_illegal_(neighbour)) legal.push_back(neighbour);
+      if (may_be_legal(neighbour) && !why_illegal_(neighbour)) legal.push_back(neighbour);
     }
     value = own;
   }

@@ -217,8 +217,10 @@ int tune_model(const Options& options) {
   running.stop = signals.flag();
   const auto runner = open_worker_runner(running);
   for (const Task& task : tasks) {
-    // Refused before the night, not in it; default_config says why.
-    if (families_for(task.workload, runner->target()).empty()) default_config(task.workload, runner->target());
+    // Refused before the night, not in it.
+    if (families_for(task.workload, runner->target()).empty()) {
+      throw UsageError(why_unsupported(task.workload, runner->target()));
+    }
   }
   const auto database = open_databases(Paths(options.databases.begin(), options.databases.end()), OpenMode::read_write);
   RunKey run_key{model.digest, runner->device_name(), options.seed, limits_json(tuning.limits, model.program)};

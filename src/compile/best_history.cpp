@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "cost_model/default_config.h"
 #include "search_space/kernel_family.h"
 #include "src/compile/record_ranking.h"
 #include "src/core/error.h"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cost_model/default_config.h"
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
 #include "src/core/hash.h"

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "cost_model/cost_model.h"
+#include "cost_model/default_config.h"
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
 #include "src/core/json_text.h"

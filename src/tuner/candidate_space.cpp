@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "cost_model/default_config.h"
 #include "src/core/error.h"
 #include "src/core/hash.h"
 
@@ -21,10 +22,8 @@ CandidateSpace::CandidateSpace(const Workload& workload, const Target& target,
   if (families_.empty()) {
     throw UsageError(fmt::format("no kernel family takes {} on {}", workload.summary(), target.name));
   }
-  for (const KernelFamily* family : families_) {
-    spaces_.push_back(family->space(workload, target));
-    defaults_.push_back(family->default_config(workload, target));
-  }
+  for (const KernelFamily* family : families_) spaces_.push_back(family->space(workload, target));
+  defaults_ = default_configs(workload, target, families_);
 }
 
 const std::optional<std::vector<Config>>& CandidateSpace::listed() {
@@ -38,6 +37,16 @@ const std::optional<std::vector<Config>>& CandidateSpace::listed() {
     for (Config& config : space.enumerate(kMostListedPoints)) listed_->push_back(std::move(config));
   }
   return listed_;
+}
+
+std::vector<Config> CandidateSpace::seeds() const {
+  std::vector<Config> all;
+  for (const KernelFamily* family : families_) {
+    for (Config& seed : family->seeds(*workload_, *target_)) {
+      if (contains(seed)) all.push_back(std::move(seed));
+    }
+  }
+  return all;
 }
 
 std::optional<Config> CandidateSpace::sample(std::mt19937_64& random, int tries) const {

@@ -15,8 +15,10 @@ class CandidateSpace {
   /// Throws UsageError when `families` is empty. Workload and Target must outlive it.
   CandidateSpace(const Workload& workload, const Target& target, std::vector<const KernelFamily*> families);
 
-  /// Of the first family, then of the others.
+  /// Of each family, the most promising first.
   const std::vector<Config>& defaults() const { return defaults_; }
+  /// What the families hold worth measuring first, in their order; all of them legal.
+  std::vector<Config> seeds() const;
   /// Every legal Config when the spaces are small enough to be listed; computed once.
   const std::optional<std::vector<Config>>& listed();
   /// One family by the size of its space, then uniform within; nullopt when `tries` points were illegal.
@@ -32,8 +34,8 @@ class CandidateSpace {
   const Workload* workload_;
   const Target* target_;
   std::vector<const KernelFamily*> families_;
-  std::vector<Space> spaces_;     // of each family
-  std::vector<Config> defaults_;  // of each family
+  std::vector<Space> spaces_;  // of each family
+  std::vector<Config> defaults_;
   bool was_listed_ = false;
   std::optional<std::vector<Config>> listed_;
 };

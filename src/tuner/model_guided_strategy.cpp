@@ -77,13 +77,15 @@ class ModelGuidedStrategy : public SearchStrategy {
   explicit ModelGuidedStrategy(double exploration) : exploration_(std::clamp(exploration, 0.0, 1.0)) {}
 
   std::vector<Config> propose(TaskSearch& task, const CostModel& model, const Target& target, size_t count) override {
+    const bool is_first = task.is_fresh();
     std::mt19937_64 random = task.next_random();
     std::vector<Config> batch;
     for (const Config& config : task.space().defaults()) {
       if (batch.size() < count && task.claim(config)) batch.push_back(config);
     }
     const auto explored = static_cast<size_t>(std::lround(exploration_ * static_cast<double>(count)));
-    const std::vector<Config> ranked = rank(task, model, target, random);
+    if (is_first) claim_seeds(task, model, target, batch.size() + (count - batch.size()) / 2, batch);
+    const std::vector<Config> ranked = rank(task, model, target, is_first ? kFirstSamples : kLaterSamples, random);
     // Half near the best: there the model errs least, while far away its top is where it is most wrong.
     const size_t local = (count - std::min(count, explored)) / 2;
     claim_first(task, ranked, batch.size() + local, batch,
@@ -103,6 +105,21 @@ class ModelGuidedStrategy : public SearchStrategy {
     }
   }
 
+  /// Of the first batch: the best seeds by the model, until `batch` holds `count`. The others join the pool.
+  static void claim_seeds(TaskSearch& task, const CostModel& model, const Target& target, size_t count,
+                          std::vector<Config>& batch) {
+    Ranking seeds(task, model, target);
+    seeds.add(task.space().seeds());
+    for (const size_t i : seeds.order()) {
+      const Config& seed = seeds.config(i);
+      if (batch.size() < count && task.claim(seed)) {
+        batch.push_back(seed);
+      } else {
+        task.pool().push_back(seed);
+      }
+    }
+  }
+
   static bool is_near_best(const TaskSearch& task, const Config& config) {
     for (const size_t i : task.best(kBests)) {
       const Config& best = task.measured()[i].config;
@@ -117,14 +134,13 @@ class ModelGuidedStrategy : public SearchStrategy {
     return false;
   }
 
-  static std::vector<Config> rank(TaskSearch& task, const CostModel& model, const Target& target,
+  static std::vector<Config> rank(TaskSearch& task, const CostModel& model, const Target& target, int samples,
                                   std::mt19937_64& random) {
     Ranking ranking(task, model, target);
     if (const auto& listed = task.space().listed()) {
       ranking.add(*listed);
     } else {
       std::vector<Config>& pool = task.pool();
-      const int samples = pool.empty() ? kFirstSamples : kLaterSamples;
       for (int i = 0; i < samples; ++i) {
         std::optional<Config> config = task.space().sample(random, kTriesPerSample);
         if (config) pool.push_back(std::move(*config));

@@ -53,6 +53,8 @@ class TaskSearch {
 
   /// A generator of its own for each call, the same whatever other tasks did in between.
   std::mt19937_64 next_random();
+  /// next_random has not been called yet.
+  bool is_fresh() const { return draws_ == 0; }
   /// Candidates that a strategy keeps from batch to batch.
   std::vector<Config>& pool() { return pool_; }
 

@@ -32,7 +32,7 @@ struct TuneOptions {
   double exploration = 0.2;  // share of a batch drawn at random
   Strategy strategy = Strategy::model_guided;
   std::atomic<bool>* stop = nullptr;  // set by a signal: end after what is under way
-  /// Which families take a Workload; the first one's default Config is the task's default.
+  /// Which families take a Workload; the most promising of their defaults is the task's.
   std::function<std::vector<const KernelFamily*>(const Workload&, const Target&)> families = families_for;
 };
 

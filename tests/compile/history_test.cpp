@@ -1,6 +1,7 @@
 // Best history: the way down, evidence, and records that may not serve. No device, no compiler.
 #include <gtest/gtest.h>
 
+#include "cost_model/default_config.h"
 #include "search_space/kernel_family.h"
 #include "src/compile/best_history.h"
 #include "src/core/file.h"

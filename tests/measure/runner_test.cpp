@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "cost_model/default_config.h"
 #include "measure/builder.h"
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cost_model/default_config.h"
 #include "measure/runner.h"
 #include "measure/worker_requests.h"
 #include "search_space/kernel_family.h"

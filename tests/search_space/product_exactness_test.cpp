@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "cost_model/default_config.h"
 #include "measure/compiler.h"
 #include "search_space/kernel_family.h"
 #include "src/device/device.h"

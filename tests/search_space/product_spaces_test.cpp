@@ -4,6 +4,7 @@
 #include <random>
 #include <set>
 
+#include "cost_model/default_config.h"
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
 #include "src/reference/reference.h"
@@ -87,8 +88,7 @@ TEST(ProductSpaces, ResourcesStayWithinTheCard) {
 TEST(ProductSpaces, SayWhatIsWrongWithAConfig) {
   const Target& target = target_preset("rtx4090");
   const Workload workload = testing::typical_products().at(3);  // 56x56x64, 3x3
-  const Config good = default_config(workload, target);
-  ASSERT_EQ(good.family, "dp4a_gemm");
+  const Config good = family_named("dp4a_gemm")->default_config(workload, target);
   auto reason = [&](const std::string& knob, int64_t value) {
     Config bad = good;
     bad.knobs[knob] = value;

@@ -52,6 +52,33 @@ TEST(Space, SampleGivesUpWhereNothingIsLegal) {
   EXPECT_TRUE(space.enumerate(10).empty());
 }
 
+TEST(Space, AsksTheQuickCheckFirstAndGivesTheSamePoints) {
+  int quick = 0, full = 0;
+  auto why_illegal = [&full](const Config& config) -> std::optional<std::string> {
+    ++full;
+    if (config.at("a") != config.at("b")) return "a and b differ";
+    return std::nullopt;
+  };
+  auto may_be_legal = [&quick](std::span<const int64_t> values) {
+    ++quick;
+    return values[0] <= values[1];
+  };
+  std::vector<int64_t> steps;
+  for (int64_t step = 1; step <= 20; ++step) steps.push_back(step);
+  const std::vector<Knob> knobs = {{"b", steps}, {"a", steps}};  // not in the order of their names
+  const Space plain("square", 1, knobs, why_illegal);
+  const Space quicker("square", 1, knobs, why_illegal, may_be_legal);
+  std::mt19937_64 one(4), two(4);
+  const std::optional<Config> wanted = plain.sample(one);
+  const int tries = full;
+  full = 0;
+  EXPECT_EQ(quicker.sample(two), wanted);
+  EXPECT_EQ(quick, tries);  // one for each point that was drawn
+  EXPECT_LT(full, tries);
+  EXPECT_EQ(quicker.enumerate(100), plain.enumerate(100));
+  EXPECT_EQ(quicker.enumerate(100).size(), 20u);
+}
+
 TEST(Space, NeighboursDifferByOneStepAndAreLegal) {
   const Space space = small_space();
   const Config middle{"small", 3, {{"a", 2}, {"b", 20}}};

@@ -59,6 +59,17 @@ class TinyFamily : public FakeFamily {
   }
 };
 
+/// Knows a few Configs by heart, one of them from another version of its space.
+class SeededFamily : public FakeFamily {
+ public:
+  std::vector<Config> seeds(const Workload&, const Target&) const override {
+    std::vector<Config> all;
+    for (int64_t a : {3, 5, 6, 8, 9, 10}) all.push_back({"fake", 1, {{"a", a}, {"b", a}, {"c", a}, {"d", 0}}});
+    all[1].space_version = 0;
+    return all;
+  }
+};
+
 /// A bowl whose bottom depends on the task.
 inline double fake_time_us(const Workload& workload, const Config& config) {
   const double centre = static_cast<double>(workload.output.c / 16 % 7) + 3;

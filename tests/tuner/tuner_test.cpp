@@ -83,6 +83,23 @@ TEST_F(TunerTest, MeasuresTheDefaultsFirst) {
   for (size_t i = 0; i < records.size(); ++i) EXPECT_EQ(records[i].is_default, i < tasks_.size()) << i;
 }
 
+TEST_F(TunerTest, SeedsMakeHalfOfTheFirstBatch) {
+  const SeededFamily seeded;
+  use(seeded);
+  tasks_ = {fake_task(16)};
+  options_.limits.trials = 33;
+  FakeRunner runner;
+  tune_into("a.db", runner);
+  std::vector<size_t> seeds_at;
+  for (const Config& seed : seeded.seeds(tasks_[0].workload, runner.target())) {
+    const auto found = std::ranges::find(runner.sequence, tasks_[0].key + key(seed));
+    if (found != runner.sequence.end()) seeds_at.push_back(static_cast<size_t>(found - runner.sequence.begin()));
+  }
+  // The default is trial 0, the first batch ends with trial 8; the stale seed is never measured.
+  EXPECT_GE(std::ranges::count_if(seeds_at, [](size_t at) { return at <= 8; }), 4);
+  EXPECT_LE(seeds_at.size(), 5u);
+}
+
 TEST_F(TunerTest, FewerTrialsThanTasksIsKept) {
   options_.limits.trials = 2;
   FakeRunner runner;
