@@ -24,38 +24,69 @@ struct Options {
   std::string model;
   std::vector<std::string> shapes;
   std::string after, target = "rtx4090";
-  bool json = false;
+  bool json = false, verbose = false;
 };
 
-struct FamilySize {
-  std::string name;
+/// What one family says to a Workload.
+struct FamilyAnswer {
+  std::string name, why_unsupported;  // empty: it takes the Workload
   int64_t points = 0, legal = 0;
 };
 
-std::vector<FamilySize> family_sizes(const Workload& workload, const Target& target) {
-  std::vector<FamilySize> sizes;
-  for (const KernelFamily* family : families_for(workload, target)) {
-    const Space space = family->space(workload, target);
-    const auto legal = static_cast<int64_t>(space.enumerate(kMostCounted).size());
-    sizes.push_back({std::string(family->name()), space.point_count(), legal});
+std::vector<FamilyAnswer> ask_families(const Workload& workload, const Target& target) {
+  std::vector<FamilyAnswer> answers;
+  for (const KernelFamily* family : kernel_families()) {
+    FamilyAnswer answer{std::string(family->name()), family->why_unsupported(workload, target).value_or(""), 0, 0};
+    if (answer.why_unsupported.empty()) {
+      const Space space = family->space(workload, target);
+      answer.points = space.point_count();
+      answer.legal = static_cast<int64_t>(space.enumerate(kMostCounted).size());
+    }
+    answers.push_back(std::move(answer));
   }
-  return sizes;
+  return answers;
 }
 
-std::string legal_text(const std::vector<FamilySize>& sizes) {
+/// Of the families that take the Workload: names, and how many legal Configs they have together.
+std::string families_text(const std::vector<FamilyAnswer>& answers) {
+  std::vector<std::string> names;
+  for (const FamilyAnswer& answer : answers) {
+    if (answer.why_unsupported.empty()) names.push_back(answer.name);
+  }
+  return names.empty() ? "none" : short_list(names);
+}
+
+std::string legal_text(const std::vector<FamilyAnswer>& answers) {
   int64_t legal = 0;
   bool more = false;
-  for (const FamilySize& size : sizes) {
-    legal += size.legal;
-    more = more || size.legal == kMostCounted;
+  for (const FamilyAnswer& answer : answers) {
+    legal += answer.legal;
+    more = more || answer.legal >= kMostCounted;
   }
   return fmt::format("{}{}", legal, more ? "+" : "");
 }
 
-Json task_json(const Task& task, const std::vector<FamilySize>& sizes) {
-  Json families = Json::array();
-  for (const FamilySize& size : sizes) {
-    families.push_back({{"name", size.name}, {"points", size.points}, {"legal", size.legal}});
+/// What each family says to the task.
+void print_answers(const Task& task, const std::vector<FamilyAnswer>& answers) {
+  fmt::print("{} {}\n", task.key, task.workload.summary());
+  for (const FamilyAnswer& answer : answers) {
+    if (answer.why_unsupported.empty()) {
+      fmt::print("  {}: {} points, {}{} of them legal\n", answer.name, answer.points, answer.legal,
+                 answer.legal >= kMostCounted ? " or more" : "");
+    } else {
+      fmt::print("  {}: no, {}\n", answer.name, answer.why_unsupported);
+    }
+  }
+}
+
+Json task_json(const Task& task, const std::vector<FamilyAnswer>& answers) {
+  Json families = Json::array(), others = Json::array();
+  for (const FamilyAnswer& answer : answers) {
+    if (answer.why_unsupported.empty()) {
+      families.push_back({{"name", answer.name}, {"points", answer.points}, {"legal", answer.legal}});
+    } else {
+      others.push_back({{"name", answer.name}, {"why", answer.why_unsupported}});
+    }
   }
   return {{"key", task.key},
           {"workload", to_json(task.workload)},
@@ -64,7 +95,8 @@ Json task_json(const Task& task, const std::vector<FamilySize>& sizes) {
           {"steps", task.steps},
           {"onnx_nodes", task.onnx_nodes},
           {"multiply_adds", task.workload.multiply_adds()},
-          {"families", families}};
+          {"families", families},
+          {"other_families", others}};
 }
 
 int print_graph(const Options& options) {
@@ -88,14 +120,12 @@ int extract(const Options& options) {
   Json list = Json::array();
   int64_t multiply_adds = 0;
   for (const Task& task : tasks) {
-    const std::vector<FamilySize> sizes = family_sizes(task.workload, target);
-    std::vector<std::string> names;
-    for (const FamilySize& size : sizes) names.push_back(size.name);
+    const std::vector<FamilyAnswer> answers = ask_families(task.workload, target);
     multiply_adds += task.workload.multiply_adds() * task.weight;
-    if (options.json) list.push_back(task_json(task, sizes));
-    table.add({task.key, task.workload.summary(), std::to_string(task.weight),
-               names.empty() ? "none" : short_list(names), legal_text(sizes),
-               std::to_string(task.workload.multiply_adds()), short_list(task.onnx_nodes)});
+    if (options.json) list.push_back(task_json(task, answers));
+    if (options.verbose && !options.json) print_answers(task, answers);
+    table.add({task.key, task.workload.summary(), std::to_string(task.weight), families_text(answers),
+               legal_text(answers), std::to_string(task.workload.multiply_adds()), short_list(task.onnx_nodes)});
   }
   if (options.json) {
     fmt::print("{}\n", json_document(Json{{"schema", "warpwright.extract/1"},
@@ -123,7 +153,9 @@ VerbBody extract_verb(CLI::App& app) {
   for (const std::string& pass : pass_names()) passes += (passes.empty() ? "" : ", ") + pass;
   app.add_option("--after", options->after, "print the graph after this pass instead: " + passes);
   app.add_option("--target", options->target, "the card whose spaces are counted")->capture_default_str();
-  app.add_flag("--json", options->json, "print JSON");
+  app.add_flag("-v,--verbose", options->verbose,
+               "say of every family how many Configs it has for a task, or why it has none");
+  app.add_flag("--json", options->json, "print JSON, the answer of every family included");
   return [options] { return extract(*options); };
 }
 
