@@ -36,6 +36,12 @@ const TimingRow kTiming[] = {
      {64, 64, 64, 64, 64, 64, 64},
      "integer mul, mad and dp4a share one half of the FMA pipe: programming guide for mul and mad; dp4a at the same "
      "rate is an estimate"},
+    {"turing_products_per_clock",
+     {1024, 2048, 1024, 2048, 1024, 2540, 1024},
+     "INT8 multiply-adds an SM by m8n8k16: dense tensor-core rates of the white papers; sm_90: as mma.sync below"},
+    {"ampere_products_per_clock",
+     {1024, 2048, 1024, 2048, 1024, 2540, 1024},
+     "the same by m16n8k32 (not on sm_75); sm_90: mma.sync reaches 62% of wgmma, arXiv 2402.13499"},
     {"floating_lanes", {64, 64, 128, 128, 128, 128, 128}, kGuide},
     {"conversion_lanes",
      {16, 25.6, 25.6, 25.6, 25.6, 25.6, 25.6},

@@ -23,10 +23,10 @@ CtaProfile gemm_cta(uint64_t index) {
   issued(cta, Pipe::control) = warps * (steps + 1);
   issued(cta, Pipe::barrier) = warps * steps * 2;
   cta.shared_wavefronts = cta.shared_wavefronts_ideal = warps * steps * (16 * 2 + 4);
-  cta.global_load_requests = warps * steps * 4;
-  cta.global_load_sectors = cta.global_load_requests * 4;
-  cta.global_store_requests = warps * 4;
-  cta.global_store_sectors = cta.global_store_requests * 4;
+  cta.loads.count = warps * steps * 4;
+  cta.loads.sectors = cta.loads.count * 4;
+  cta.stores.count = warps * 4;
+  cta.stores.sectors = cta.stores.count * 4;
   cta.barriers = steps * 2;
   cta.longest_warp_issued = steps * 168 + 60;
   cta.load_waits = steps;
@@ -107,9 +107,9 @@ TEST_P(ClockOfEveryTarget, MoreInstructionsOfAPipeAreNeverFaster) {
 
 TEST_P(ClockOfEveryTarget, MoreTrafficOrWaitingIsNeverFaster) {
   each_cta("conflicts", [](CtaProfile& cta) { cta.shared_wavefronts *= 4; });
-  each_cta("load sectors", [](CtaProfile& cta) { cta.global_load_sectors *= 4; });
-  each_cta("store sectors", [](CtaProfile& cta) { cta.global_store_sectors *= 8; });
-  each_cta("requests", [](CtaProfile& cta) { cta.global_load_requests *= 4; });
+  each_cta("load sectors", [](CtaProfile& cta) { cta.loads.sectors *= 4; });
+  each_cta("store sectors", [](CtaProfile& cta) { cta.stores.sectors *= 8; });
+  each_cta("requests", [](CtaProfile& cta) { cta.loads.count *= 4; });
   each_cta("barriers", [](CtaProfile& cta) { cta.barriers *= 4; });
   each_cta("load waits", [](CtaProfile& cta) { cta.load_waits *= 2; });
   each_cta("shared waits", [](CtaProfile& cta) { cta.shared_waits *= 2; });
@@ -124,8 +124,8 @@ TEST_P(ClockOfEveryTarget, TwiceTheDramBytesAreNeverFaster) {
         const size_t count = sectors->size();
         for (size_t i = 0; i < count; ++i) sectors->push_back((*sectors)[i] + 100000000);
       }
-      cta.global_load_sectors *= 2;
-      cta.global_store_sectors *= 2;
+      cta.loads.sectors *= 2;
+      cta.stores.sectors *= 2;
     }
   });
 }
@@ -171,13 +171,13 @@ TEST(Clock, EachResourceCanBeTheLimit) {
   EXPECT_EQ(limit([](auto&, CtaProfile& cta) { issued(cta, Pipe::shuffle) = 100000; }), "shuffle");
   EXPECT_EQ(limit([](auto&, CtaProfile& cta) { issued(cta, Pipe::local) = 100000; }), "local");
   EXPECT_EQ(limit([](auto&, CtaProfile& cta) { cta.load_waits *= 50; }), "latency");
-  EXPECT_EQ(limit([](auto&, CtaProfile& cta) { cta.global_store_sectors *= 300; }), "l2");
+  EXPECT_EQ(limit([](auto&, CtaProfile& cta) { cta.stores.sectors *= 300; }), "l2");
   EXPECT_EQ(limit([](LaunchProfile& profile, CtaProfile& cta) {
               profile.footprint_bytes = uint64_t{1} << 32;
               for (uint64_t i = 0; i < 20000; ++i) {
                 cta.read_sectors.push_back(500000000 + i + static_cast<uint64_t>(&cta - &profile.sampled[0]) * 20000);
               }
-              cta.global_load_sectors += 20000;
+              cta.loads.sectors += 20000;
             }),
             "dram");
   LaunchProfile tiny = gemm(1);

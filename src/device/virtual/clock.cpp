@@ -83,13 +83,13 @@ class Clock {
 
   /// Sectors that L1 asks of L2 for loads.
   double missed_sectors(const CtaProfile& cta) const {
-    const double loads = static_cast<double>(cta.global_load_sectors);
+    const double loads = static_cast<double>(cta.loads.sectors), copies = static_cast<double>(cta.copies.sectors);
     const double distinct = std::min(loads, static_cast<double>(cta.read_sectors.size()));
     const double shared = resident_ * (double(profile_.smem_bytes_per_cta) + constant("shared_reserved_bytes"));
     const double capacity = std::max(8192.0, constant("l1_bytes") - shared);
     const double wanted = std::min(ctas_of_sm_, double(resident_)) * distinct * kSectorBytes;
     const double overflow = wanted > capacity ? 1 - capacity / wanted : 0;
-    return distinct + (loads - distinct) * overflow * constant("l1_far_reuse");
+    return copies + distinct + (loads - distinct) * overflow * constant("l1_far_reuse");
   }
 
   static double part(const CtaProfile& cta, Pipe pipe) { return double(cta.issued[static_cast<size_t>(pipe)]); }
@@ -118,24 +118,28 @@ class Clock {
 
     const double accesses = part(cta, Pipe::shared) + part(cta, Pipe::global) + part(cta, Pipe::constant) + local;
     loads.push_back({"load_store", 32 * accesses / constant("lsu_lanes")});
+    loads.push_back({"tensor", imbalance_ * tensor_cycles(cta)});
     loads.push_back({"shuffle", 32 * part(cta, Pipe::shuffle) / constant("shuffle_lanes")});
     loads.push_back({"control", 32 * part(cta, Pipe::control) / constant("control_lanes")});
     loads.push_back(data_load(cta, local));
-    const double misses = missed_sectors(cta) + double(cta.global_store_sectors);
+    const double misses = missed_sectors(cta) + double(cta.stores.sectors);
     loads.push_back({"l2_port", misses * kSectorBytes / constant("sm_l2_bytes_per_clock")});
     return loads;
   }
 
+  double tensor_cycles(const CtaProfile& cta) const {
+    return double(cta.turing_products) / constant("turing_products_per_clock") +
+           double(cta.ampere_products) / constant("ampere_products_per_clock");
+  }
+
   /// Shared memory, L1 and spills use one array of data.
   Load data_load(const CtaProfile& cta, double local) const {
-    const auto wavefronts = [](uint64_t requests, uint64_t sectors) {
-      return std::max(double(requests), double(sectors) * kSectorBytes / kWavefrontBytes);
+    const auto wavefronts = [](const GlobalRequests& requests) {
+      return std::max(double(requests.count), double(requests.sectors) * kSectorBytes / kWavefrontBytes);
     };
     const double shared = kWavefrontBytes * double(cta.shared_wavefronts) / constant("shared_bytes_per_clock");
-    const double l1 = kWavefrontBytes *
-                      (wavefronts(cta.global_load_requests, cta.global_load_sectors) +
-                       wavefronts(cta.global_store_requests, cta.global_store_sectors)) /
-                      constant("l1_bytes_per_clock");
+    const double l1 =
+        kWavefrontBytes * (wavefronts(cta.loads) + wavefronts(cta.stores)) / constant("l1_bytes_per_clock");
     const double spilled = kWavefrontBytes * local / constant("l1_bytes_per_clock");
     return {largest({{"shared", shared}, {"l1", l1}, {"local", spilled}}), shared + l1 + spilled};
   }
@@ -206,7 +210,7 @@ class Clock {
   void add_card_bounds() {
     double sectors = 0, weight = 0;
     for (const CtaProfile& cta : profile_.sampled) {
-      sectors += cta.weight * (missed_sectors(cta) + double(cta.global_store_sectors));
+      sectors += cta.weight * (missed_sectors(cta) + double(cta.stores.sectors));
       weight += cta.weight;
     }
     result_.l2_bytes = ctas_ * sectors / weight * kSectorBytes;

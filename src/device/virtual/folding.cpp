@@ -5,6 +5,7 @@
 
 #include "src/device/virtual/folding_cost.h"
 #include "src/device/virtual/folding_flow.h"
+#include "src/device/virtual/folding_loops.h"
 
 namespace warpwright {
 namespace {
@@ -14,8 +15,9 @@ using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
-constexpr int64_t kOffsetLimit = 1 << 23;  // the offset of an address has 24 bits with its sign
-constexpr int kPredicatedLimit = 7;        // a branch over fewer instructions becomes predicates
+constexpr int64_t kOffsetLimit = 1 << 23;      // the offset of an address has 24 bits with its sign
+constexpr int64_t kCopyOffsetLimit = 1 << 11;  // what cp.async reads: 12 bits
+constexpr int kPredicatedLimit = 7;            // a branch over fewer instructions becomes predicates
 
 bool is_word(Type type) { return !is_float(type) && ptx::size_bytes(type) == 4; }
 bool is_sum(const Instruction& i) { return (i.opcode == Opcode::add || i.opcode == Opcode::sub) && !i.carry_out; }
@@ -39,6 +41,7 @@ class Folder {
     }
     charge_moves();
     fold_extensions();
+    fold_source_sizes();
     fold_offsets();
     for (int i = 0; i < size(); ++i) {
       if (!flow_.is_alive(i)) continue;
@@ -48,6 +51,7 @@ class Folder {
       fold_modifier(i);
     }
     fold_branches();
+    move_out_of_loops();
     return std::move(costs_);
   }
 
@@ -59,21 +63,32 @@ class Folder {
   /// A variable of a loop or of an if takes its first value by a real move; two zeros are set by one instruction.
   void charge_moves() {
     bool half_pair = false;
+    std::vector<int> constant_in(kernel_.registers.size(), -1);  // the block in which it was last set, to a constant
     for (int i = 0; i < size(); ++i) {
       const Instruction& move = code_[i];
-      if (!flow_.is_alive(i) || move.opcode != Opcode::mov || move.destinations.size() != 1 || move.sources.size() != 1)
-        continue;
-      if (flow_.is_single(move.destinations[0].reg)) continue;
+      const bool copies_constant = is_plain_move(move) && is_constant_here(move, constant_in);
+      for (const int reg : registers_written(move)) constant_in[reg] = copies_constant ? move.block : -1;
+      if (!flow_.is_alive(i) || !is_plain_move(move) || flow_.is_single(move.destinations[0].reg)) continue;
       const int source = flow_.source_of(move.sources[0]);
       const bool is_parameter =
           source >= 0 && code_[source].opcode == Opcode::ld && code_[source].space == ptx::Space::param;
-      if (flow_.is_constant(move.sources[0])) {
+      if (copies_constant) {
         half_pair = !half_pair;
         costs_[i] = {Pipe::integer, static_cast<uint8_t>(half_pair ? 1 : 0)};
       } else if (is_parameter) {
         costs_[i] = {Pipe::integer, 1};
       }
     }
+  }
+
+  static bool is_plain_move(const Instruction& move) {
+    return move.opcode == Opcode::mov && move.destinations.size() == 1 && move.sources.size() == 1;
+  }
+
+  bool is_constant_here(const Instruction& move, const std::vector<int>& constant_in) const {
+    const Operand& source = move.sources[0];
+    if (flow_.is_constant(source)) return true;
+    return source.kind == Operand::Kind::reg && constant_in[source.reg] == move.block;
   }
 
   /// Sign extension to 64 bits is part of the addition that follows.
@@ -90,6 +105,20 @@ class Folder {
     }
   }
 
+  /// The choice between all and nothing that a cp.async reads is a predicate of it.
+  void fold_source_sizes() {
+    for (int i = 0; i < size(); ++i) {
+      if (!flow_.is_alive(i) || code_[i].opcode != Opcode::selp || !flow_.has_one_result(i)) continue;
+      const auto& uses = flow_.uses_of(i);
+      const bool constants = flow_.is_constant(code_[i].sources[0]) && flow_.is_constant(code_[i].sources[1]);
+      if (constants && std::ranges::all_of(uses, [&](const Use& use) {
+            return code_[use.instruction].opcode == Opcode::cp_async && !use.as_address;
+          })) {
+        costs_[i].slots = 0;
+      }
+    }
+  }
+
   /// Constants added to what is only ever an address move into the offsets of the accesses; so does, in shared memory,
   /// one uniform register: `LDS [R1+UR4+0x80]`.
   void fold_offsets() {
@@ -101,10 +130,13 @@ class Folder {
           flow_.is_constant(sum.sources[1]) || (sum.opcode == Opcode::add && flow_.is_constant(sum.sources[0]));
       const bool uniform = sum.opcode == Opcode::add && is_word(sum.type) &&
                            flow_.is_uniform(sum.sources[0]) != flow_.is_uniform(sum.sources[1]);
-      if ((!constant && !uniform) || !fits_offset(sum)) continue;
+      if ((!constant && !uniform) || !fits_offset(sum, kOffsetLimit)) continue;
       const auto& uses = flow_.uses_of(i);
       const bool only_addresses = !uses.empty() && std::ranges::all_of(uses, [&](const Use& use) {
-        const bool takes_uniform = code_[use.instruction].space == ptx::Space::shared && !has_uniform[use.instruction];
+        const Instruction& user = code_[use.instruction];
+        const bool is_copy = user.opcode == Opcode::cp_async;
+        if (is_copy && is_64(sum.type) && !fits_offset(sum, kCopyOffsetLimit)) return false;
+        const bool takes_uniform = user.space == ptx::Space::shared && !is_copy && !has_uniform[use.instruction];
         return use.as_address && (constant || takes_uniform);
       });
       if (!only_addresses) continue;
@@ -115,9 +147,9 @@ class Folder {
     }
   }
 
-  static bool fits_offset(const Instruction& sum) {
-    return std::ranges::all_of(sum.sources, [](const Operand& source) {
-      return source.kind != Operand::Kind::immediate || (source.value < kOffsetLimit && source.value >= -kOffsetLimit);
+  static bool fits_offset(const Instruction& sum, int64_t limit) {
+    return std::ranges::all_of(sum.sources, [limit](const Operand& source) {
+      return source.kind != Operand::Kind::immediate || (source.value < limit && source.value >= -limit);
     });
   }
 
@@ -244,15 +276,38 @@ class Folder {
       if (side <= b) return false;
       const ptx::Block& body = kernel_.blocks[side];
       if (body.successors.size() == 1 && body.successors[0] == block.post_dominator &&
-          live_slots(body) < kPredicatedLimit && side != block.post_dominator && body.first != body.last - 1) {
+          live_slots(body) < kPredicatedLimit && side != block.post_dominator && !is_jump(body)) {
         return true;
       }
     }
     return false;
   }
 
+  bool is_jump(const ptx::Block& block) const {
+    return block.first == block.last - 1 && code_[block.first].opcode == Opcode::bra;
+  }
+
   /// A block of one jump: `@%p bra BODY; bra AFTER; BODY:`.
   bool is_else_of_short_if(int b) const { return b > 0 && is_short_if(b - 1); }
+
+  /// What is the same each time round a loop is computed before it.
+  void move_out_of_loops() {
+    std::vector<int> before(code_.size(), -1);  // the block that each instruction moves to
+    std::vector<bool> stays(code_.size(), false);
+    for (const Loop& loop : loops(kernel_)) {
+      const std::vector<bool> moves = loop.before >= 0 ? invariants(kernel_, loop) : std::vector<bool>(code_.size());
+      for (int i = 0; i < size(); ++i) {
+        if (!loop.contains[code_[i].block]) continue;
+        stays[i] = stays[i] || !moves[i];
+        if (!stays[i]) before[i] = loop.before;
+      }
+    }
+    for (int i = 0; i < size(); ++i) {
+      if (before[i] < 0 || costs_[i].slots == 0) continue;
+      costs_[kernel_.blocks[before[i]].last - 1].moved_slots += static_cast<uint16_t>(costs_[i].slots);
+      costs_[i].slots = 0;
+    }
+  }
 
   const ptx::Kernel& kernel_;
   const std::vector<Instruction>& code_;
@@ -268,7 +323,7 @@ std::vector<IssueCost> fold(const ptx::Kernel& kernel) { return Folder(kernel).r
 
 uint64_t total_slots(const std::vector<IssueCost>& costs) {
   uint64_t total = 0;
-  for (const IssueCost& cost : costs) total += cost.slots + cost.special_slots;
+  for (const IssueCost& cost : costs) total += cost.all();
   return total;
 }
 

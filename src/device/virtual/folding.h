@@ -10,11 +10,15 @@
 namespace warpwright {
 
 /// What a warp issues for one PTX instruction. Not 0 slots: the warp instructions of `pipe`; `special_slots` of
-/// Pipe::special come on top (division, square root). 0 slots: ptxas folds it into another instruction or drops it.
+/// Pipe::special come on top (division, square root). 0 slots: ptxas folds it into another instruction, drops it, or
+/// moves it out of a loop: `moved_slots` of Pipe::integer are what came to stand here from the loop behind.
 struct IssueCost {
   Pipe pipe = Pipe::integer;
   uint8_t slots = 1;
   uint8_t special_slots = 0;
+  uint16_t moved_slots = 0;
+
+  int all() const { return slots + special_slots + moved_slots; }
   bool operator==(const IssueCost&) const = default;
 };
 

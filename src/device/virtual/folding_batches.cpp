@@ -13,6 +13,7 @@ using ptx::Space;
 constexpr int kWordsInFlight = 32;  // registers that ptxas gives to loads whose results nobody needs yet
 
 bool is_load(const Instruction& instruction) {
+  if (instruction.opcode == Opcode::ldmatrix) return true;
   return instruction.opcode == Opcode::ld && instruction.space != Space::param && instruction.space != Space::local;
 }
 
@@ -31,7 +32,11 @@ bool stops_loads(const Instruction& instruction) {
   }
 }
 
-int words_of(const Instruction& load) { return load.vector * std::max(1, ptx::size_bytes(load.type) / 4); }
+/// ldmatrix gives a register for each of its matrices.
+int words_of(const Instruction& load) {
+  if (load.opcode == Opcode::ldmatrix) return load.vector;
+  return load.vector * std::max(1, ptx::size_bytes(load.type) / 4);
+}
 
 class Batcher {
  public:

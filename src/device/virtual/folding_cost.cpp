@@ -119,9 +119,15 @@ bool has_side_effects(const Instruction& instruction) {
     case Opcode::bar:
     case Opcode::bar_warp:
     case Opcode::bra:
+    case Opcode::cp_async:
+    case Opcode::cp_async_commit:
+    case Opcode::cp_async_wait_all:
+    case Opcode::cp_async_wait_group:
     case Opcode::exit:
     case Opcode::fence:
     case Opcode::membar:
+    case Opcode::nanosleep:
+    case Opcode::prefetch:
     case Opcode::red:
     case Opcode::ret:
     case Opcode::st:
@@ -169,6 +175,7 @@ IssueCost cost_alone(const Instruction& instruction) {
       return {Pipe::floating, 6, 1};
     case Opcode::bra:
     case Opcode::exit:
+    case Opcode::nanosleep:
     case Opcode::ret:
     case Opcode::trap:
       return {Pipe::control, 1};
@@ -176,7 +183,18 @@ IssueCost cost_alone(const Instruction& instruction) {
     case Opcode::bar_warp:
     case Opcode::membar:
     case Opcode::fence:
+    case Opcode::cp_async_commit:
+    case Opcode::cp_async_wait_group:
       return {Pipe::barrier, 1};
+    case Opcode::cp_async_wait_all:  // commits first
+      return {Pipe::barrier, 2};
+    case Opcode::cp_async:
+    case Opcode::prefetch:
+      return {Pipe::global, 1};
+    case Opcode::ldmatrix:
+      return {Pipe::shared, 1};
+    case Opcode::mma:
+      return {Pipe::tensor, 1};
     case Opcode::activemask:
     case Opcode::match:
     case Opcode::redux:

@@ -17,7 +17,18 @@ bool is_64(Type type) { return type == Type::b64 || type == Type::u64 || type ==
 namespace {
 
 bool is_memory(const Instruction& i) {
-  return i.opcode == Opcode::ld || i.opcode == Opcode::st || i.opcode == Opcode::atom || i.opcode == Opcode::red;
+  switch (i.opcode) {
+    case Opcode::ld:
+    case Opcode::st:
+    case Opcode::atom:
+    case Opcode::red:
+    case Opcode::ldmatrix:
+    case Opcode::cp_async:
+    case Opcode::prefetch:
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool is_uniform_special(ptx::Special special) {
@@ -41,7 +52,8 @@ bool is_uniform_special(ptx::Special special) {
 /// Results that differ between threads whatever the operands.
 bool varies(const Instruction& instruction) {
   if (instruction.opcode == Opcode::ld) return instruction.space != ptx::Space::param;
-  return instruction.opcode == Opcode::atom || instruction.opcode == Opcode::shfl ||
+  return instruction.opcode == Opcode::atom || instruction.opcode == Opcode::ldmatrix ||
+         instruction.opcode == Opcode::mma || instruction.opcode == Opcode::shfl ||
          instruction.opcode == Opcode::vote || instruction.opcode == Opcode::match ||
          instruction.opcode == Opcode::activemask || instruction.opcode == Opcode::redux;
 }

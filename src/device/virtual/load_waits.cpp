@@ -4,6 +4,26 @@
 #include <algorithm>
 
 namespace warpwright {
+namespace {
+
+using Copy = WaitTable::Entry::Copy;
+
+Copy copy_of(const ptx::Instruction& instruction) {
+  switch (instruction.opcode) {
+    case ptx::Opcode::cp_async:
+      return Copy::start;
+    case ptx::Opcode::cp_async_commit:
+      return Copy::commit;
+    case ptx::Opcode::cp_async_wait_all:
+      return Copy::wait_all;
+    case ptx::Opcode::cp_async_wait_group:
+      return Copy::wait;
+    default:
+      return Copy::none;
+  }
+}
+
+}  // namespace
 
 WaitTable::WaitTable(const ptx::Kernel& kernel, const std::vector<IssueCost>& costs)
     : registers_(kernel.registers.size()) {
@@ -15,7 +35,12 @@ WaitTable::WaitTable(const ptx::Kernel& kernel, const std::vector<IssueCost>& co
     entry.writes = registers_written(instruction);
     entry.batch = batches[i];
     entry.shared = instruction.space == ptx::Space::shared;
-    entry.slots = static_cast<uint16_t>(costs[i].slots + costs[i].special_slots);
+    entry.folded = costs[i].slots + costs[i].special_slots == 0;
+    entry.slots = static_cast<uint16_t>(costs[i].all());
+    entry.copy = copy_of(instruction);
+    if (instruction.opcode == ptx::Opcode::cp_async_wait_group) {
+      entry.pending = static_cast<uint32_t>(instruction.sources[0].value);
+    }
     batches_ = std::max(batches_, static_cast<size_t>(batches[i] + 1));
     entries_.push_back(std::move(entry));
   }
@@ -42,12 +67,44 @@ void WarpWaits::start(const WaitTable::Entry& entry, int instruction) {
   load.shared = entry.shared;
 }
 
-void WarpWaits::before(int instruction) {
+void WarpWaits::commit() {
+  groups_.push_back(has_copies_ ? std::optional(issued_) : std::nullopt);
+  has_copies_ = false;
+}
+
+/// The latest group that must have arrived is waited for; those before it came earlier.
+void WarpWaits::wait_for_groups(size_t pending) {
+  const size_t wanted = groups_.size() - std::min(groups_.size(), pending);
+  size_t group = wanted;
+  while (group > groups_arrived_ && !groups_[group - 1]) --group;
+  if (group > groups_arrived_) copy_distances_.push_back(issued_ - *groups_[group - 1]);
+  groups_arrived_ = std::max(groups_arrived_, wanted);
+}
+
+void WarpWaits::count_copy(const WaitTable::Entry& entry) {
+  switch (entry.copy) {
+    case Copy::none:
+      return;
+    case Copy::start:
+      has_copies_ = true;
+      return;
+    case Copy::commit:
+      return commit();
+    case Copy::wait:
+      return wait_for_groups(entry.pending);
+    case Copy::wait_all:
+      commit();
+      return wait_for_groups(0);
+  }
+}
+
+void WarpWaits::before(int instruction, bool runs) {
   const WaitTable::Entry& entry = table_.entry(instruction);
+  if (runs) count_copy(entry);
   int inherited = -1;
   for (const int reg : entry.reads) {
     if (pending_[reg] < 0) continue;
-    if (entry.slots == 0) {
+    if (entry.folded) {
       inherited = pending_[reg];  // a folded copy hands the value on without needing it
     } else {
       wait_for(pending_[reg]);

@@ -22,25 +22,38 @@ enum class Pipe {
   constant,    // ld.param, ld.const
   shuffle,     // shfl, vote, match, redux
   control,     // bra, ret, exit
-  barrier,     // bar, membar
+  barrier,     // bar, membar, and what waits for copies
+  tensor,      // mma
 };
-inline constexpr size_t kPipeCount = 13;
+inline constexpr size_t kPipeCount = 14;
+
+/// Requests of warps to global memory.
+struct GlobalRequests {
+  uint64_t count = 0;
+  uint64_t narrow = 0;   // of lanes that ask for less than 16 bytes
+  uint64_t partial = 0;  // that touch a sector without asking for all of it
+  uint64_t sectors = 0;  // of 32 bytes, over all requests
+};
 
 /// Counts of one sampled CTA.
 struct CtaProfile {
   std::array<uint64_t, kPipeCount> issued{};  // warp instructions by Pipe
-  uint64_t shared_wavefronts = 0;             // bank-conflict replays included
+  uint64_t turing_products = 0;               // multiply-adds by m8n8k16
+  uint64_t ampere_products = 0;               // by m16n8k16 and m16n8k32
+  uint64_t shared_wavefronts = 0;             // bank-conflict replays included, ldmatrix and cp.async too
   uint64_t shared_wavefronts_ideal = 0;       // without conflicts
-  uint64_t global_load_requests = 0;          // warp-level
-  uint64_t global_load_sectors = 0;           // 32-byte sectors over all requests
-  uint64_t global_store_requests = 0;
-  uint64_t global_store_sectors = 0;
-  uint64_t barriers = 0;               // met by the CTA
-  uint64_t longest_warp_issued = 0;    // of the warp that issues most
-  uint64_t load_waits = 0;             // of that warp: batches of global loads (see load_batches) it waits for
-  uint64_t shared_waits = 0;           // of that warp: the same for batches of shared loads
-  uint64_t load_wait_distance = 0;     // of that warp: issued between a batch's last load and its wait, summed
-  uint64_t shared_wait_distance = 0;   // of that warp: the same for shared_waits
+  uint64_t matrix_conflicts = 0;              // wavefronts of ldmatrix beyond the ideal
+  uint64_t copy_conflicts = 0;                // of what cp.async writes
+  GlobalRequests loads, stores;               // atomics are stores
+  GlobalRequests copies;                      // reads of cp.async.cg, past L1; those of .ca are loads
+  uint64_t barriers = 0;                      // met by the CTA
+  uint64_t longest_warp_issued = 0;           // of the warp that issues most
+  uint64_t load_waits = 0;                    // of that warp: batches of global loads (see load_batches) it waits for
+  uint64_t shared_waits = 0;                  // of that warp: the same for batches of shared loads
+  uint64_t load_wait_distance = 0;            // of that warp: issued between a batch's last load and its wait, summed
+  uint64_t shared_wait_distance = 0;          // of that warp: the same for shared_waits
+  // Of that warp: for each wait for a group of cp.async, what was issued between its commit and the wait.
+  std::vector<uint64_t> copy_wait_distances;
   std::vector<uint64_t> read_sectors;  // distinct sector numbers (address / 32), sorted
   std::vector<uint64_t> written_sectors;
   double weight = 1;  // how many CTAs of the grid it stands for

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "src/device/virtual/async_copy.h"
 #include "src/device/virtual/cta_runner.h"
 #include "src/device/virtual/fault.h"
 #include "src/device/virtual/global_memory.h"
@@ -54,14 +55,10 @@ class Profiler : public Observer {
     const IssueCost& cost = costs_[static_cast<size_t>(op.source)];
     profile_.issued[static_cast<size_t>(cost.pipe)] += cost.slots;
     profile_.issued[static_cast<size_t>(Pipe::special)] += cost.special_slots;
+    profile_.issued[static_cast<size_t>(Pipe::integer)] += cost.moved_slots;
     while (waits_.size() <= static_cast<size_t>(warp.index)) waits_.emplace_back(wait_table_);
-    waits_[static_cast<size_t>(warp.index)].before(op.source);
-    const ptx::Instruction& in = *op.instruction;
-    if (mask == 0) return;
-    if (in.opcode == Opcode::bar && warp.index == 0) ++profile_.barriers;
-    const bool is_access =
-        in.opcode == Opcode::ld || in.opcode == Opcode::st || in.opcode == Opcode::atom || in.opcode == Opcode::red;
-    if (is_access && in.space != Space::param && in.space != Space::constant) count_access(warp, op, mask);
+    waits_[static_cast<size_t>(warp.index)].before(op.source, mask != 0);
+    if (mask != 0) count(warp, op, mask);
   }
 
   CtaProfile finish(double weight) {
@@ -73,6 +70,7 @@ class Profiler : public Observer {
       profile_.shared_waits = longest->shared_waits();
       profile_.load_wait_distance = longest->load_wait_distance();
       profile_.shared_wait_distance = longest->shared_wait_distance();
+      profile_.copy_wait_distances = longest->copy_wait_distances();
     }
     profile_.read_sectors.assign(read_.begin(), read_.end());
     profile_.written_sectors.assign(written_.begin(), written_.end());
@@ -97,9 +95,77 @@ class Profiler : public Observer {
     std::array<std::byte, 16> old;
   };
 
+  void count(Warp& warp, const Op& op, uint32_t mask) {
+    const ptx::Instruction& in = *op.instruction;
+    switch (in.opcode) {
+      case Opcode::bar:
+        if (warp.index == 0) ++profile_.barriers;
+        return;
+      case Opcode::mma:
+        return count_products(in.mma_shape);
+      case Opcode::ldmatrix:
+        return count_matrices(warp, op);
+      case Opcode::cp_async:
+        return count_copy(warp, op, mask);
+      case Opcode::ld:
+      case Opcode::st:
+      case Opcode::atom:
+      case Opcode::red:
+        if (in.space != Space::param && in.space != Space::constant) count_access(warp, op, mask);
+        return;
+      default:
+        return;
+    }
+  }
+
+  void count_products(ptx::MmaShape shape) {
+    if (shape == ptx::MmaShape::m8n8k16) {
+      profile_.turing_products += 8 * 8 * 16;
+    } else {
+      profile_.ampere_products += shape == ptx::MmaShape::m16n8k32 ? 16 * 8 * 32 : 16 * 8 * 16;
+    }
+  }
+
+  // Each matrix is read at once: 8 rows of 16 bytes.
+  void count_matrices(Warp& warp, const Op& op) {
+    std::array<uint64_t, kLanes> at;
+    addresses(warp, op, at.data());
+    for (int matrix = 0; matrix < op.instruction->vector; ++matrix) {
+      const Wavefronts wavefronts = count_wavefronts({at.begin() + 8 * matrix, at.begin() + 8 * matrix + 8}, 16);
+      add_shared(wavefronts);
+      profile_.matrix_conflicts += wavefronts.actual - wavefronts.ideal;
+    }
+  }
+
+  void count_copy(Warp& warp, const Op& op, uint32_t mask) {
+    const ptx::Instruction& in = *op.instruction;
+    const auto bytes = static_cast<uint32_t>(ptx::access_bytes(in));
+    std::array<uint64_t, kLanes> to, from;
+    std::array<uint32_t, kLanes> read;
+    addresses(warp, op, to.data());
+    addresses(warp, op, from.data(), 1);
+    virtual_gpu::bytes_to_read(warp, op, mask, read.data());
+    std::vector<uint64_t> shared, global;
+    for_each_lane(mask, [&](int l) {
+      const auto lane = static_cast<size_t>(l);
+      shared.push_back(to[lane]);
+      if (read[lane] != 0) global.push_back(from[lane]);
+    });
+    const Wavefronts wavefronts = count_wavefronts(std::move(shared), bytes);
+    add_shared(wavefronts);
+    profile_.copy_conflicts += wavefronts.actual - wavefronts.ideal;
+    const bool past_l1 = in.text.find(".cg") != std::string::npos;
+    if (!global.empty()) count_sectors(past_l1 ? profile_.copies : profile_.loads, read_, global, bytes);
+  }
+
+  void add_shared(const Wavefronts& wavefronts) {
+    profile_.shared_wavefronts += wavefronts.actual;
+    profile_.shared_wavefronts_ideal += wavefronts.ideal;
+  }
+
   void count_access(Warp& warp, const Op& op, uint32_t mask) {
     const ptx::Instruction& in = *op.instruction;
-    const auto bytes = static_cast<uint32_t>(in.vector * ptx::size_bytes(in.type));
+    const auto bytes = static_cast<uint32_t>(ptx::access_bytes(in));
     std::array<uint64_t, kLanes> at;
     addresses(warp, op, at.data());
     std::vector<uint64_t> shared, global;
@@ -111,12 +177,10 @@ class Profiler : public Observer {
       global.push_back(address);
       if (in.opcode != Opcode::ld) keep_old(resolve(warp, op, at[static_cast<size_t>(l)], l, bytes), bytes);
     });
-    if (!shared.empty()) {
-      const Wavefronts wavefronts = count_wavefronts(std::move(shared), bytes);
-      profile_.shared_wavefronts += wavefronts.actual;
-      profile_.shared_wavefronts_ideal += wavefronts.ideal;
-    }
-    if (!global.empty()) count_sectors(in.opcode, global, bytes);
+    if (!shared.empty()) add_shared(count_wavefronts(std::move(shared), bytes));
+    if (global.empty()) return;
+    const bool is_load = in.opcode == Opcode::ld;
+    count_sectors(is_load ? profile_.loads : profile_.stores, is_load ? read_ : written_, global, bytes);
   }
 
   void keep_old(std::byte* at, uint32_t bytes) {
@@ -126,22 +190,21 @@ class Profiler : public Observer {
     std::memcpy(change.old.data(), at, bytes);
   }
 
-  void count_sectors(Opcode opcode, const std::vector<uint64_t>& asked, uint32_t bytes) {
+  static void count_sectors(GlobalRequests& requests, std::unordered_set<uint64_t>& distinct,
+                            std::vector<uint64_t> asked, uint32_t bytes) {
+    std::sort(asked.begin(), asked.end());
+    asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
     std::vector<uint64_t> sectors;
     for (const uint64_t address : asked) {
-      for (uint64_t s = address / kSectorBytes; s <= (address + bytes - 1) / kSectorBytes; ++s) sectors.push_back(s);
+      for (uint64_t s = address / kSectorBytes; s <= (address + bytes - 1) / kSectorBytes; ++s) {
+        if (sectors.empty() || sectors.back() != s) sectors.push_back(s);
+      }
     }
-    std::sort(sectors.begin(), sectors.end());
-    sectors.erase(std::unique(sectors.begin(), sectors.end()), sectors.end());
-    if (opcode == Opcode::ld) {
-      ++profile_.global_load_requests;
-      profile_.global_load_sectors += sectors.size();
-      read_.insert(sectors.begin(), sectors.end());
-    } else {
-      ++profile_.global_store_requests;
-      profile_.global_store_sectors += sectors.size();
-      written_.insert(sectors.begin(), sectors.end());
-    }
+    ++requests.count;
+    requests.narrow += bytes < 16 ? 1 : 0;
+    requests.partial += asked.size() * bytes < sectors.size() * kSectorBytes ? 1 : 0;
+    requests.sectors += sectors.size();
+    distinct.insert(sectors.begin(), sectors.end());
   }
 
   const std::vector<IssueCost>& costs_;

@@ -37,7 +37,7 @@ Outcome refused(std::string message) {
   return out;
 }
 
-class VirtualDevice : public Device {
+class VirtualDevice : public ProfilingDevice {
  public:
   VirtualDevice(const Target& target, const DeviceOptions& options)
       : target_(target), options_(options), memory_(options.checked) {}
@@ -70,6 +70,7 @@ class VirtualDevice : public Device {
     return time_sequence(std::span(&launch, 1), options);
   }
   Outcome time_sequence(std::span<const Launch> launches, const TimingOptions& options) override;
+  LaunchProfile profile(const Launch& launch) override;
 
  private:
   // Everything that decides a profile, as far as the profile does not depend on data.
@@ -80,7 +81,7 @@ class VirtualDevice : public Device {
   std::optional<std::string> why_refused(const Launch& launch) const;
   std::optional<std::string> why_block_refused(const ptx::Kernel& kernel, const LaunchShape& shape) const;
   Grid grid_of(const Launch& launch);
-  const LaunchProfile& profile(const Launch& launch);
+  const LaunchProfile& profile_of(const Launch& launch);
   std::vector<uint64_t> place_globals(const ptx::Module& module);
   void require_fits(const std::string& arch) const;
 
@@ -214,7 +215,7 @@ Outcome VirtualDevice::launch(const Launch& launch) {
   return virtual_gpu::run_grid(grid_of(launch), options);
 }
 
-const LaunchProfile& VirtualDevice::profile(const Launch& launch) {
+const LaunchProfile& VirtualDevice::profile_of(const Launch& launch) {
   const Grid grid = grid_of(launch);
   const LaunchShape& shape = launch.shape;
   const ProfileKey key{launch.kernel.id, shape.grid, shape.block, shape.dynamic_smem_bytes, grid.parameters};
@@ -239,6 +240,15 @@ const LaunchProfile& VirtualDevice::profile(const Launch& launch) {
   return profiles_.emplace(key, std::move(made)).first->second;
 }
 
+LaunchProfile VirtualDevice::profile(const Launch& launch) {
+  if (const auto why = why_refused(launch)) throw UsageError(fmt::format("profile: {}", *why));
+  try {
+    return profile_of(launch);
+  } catch (const virtual_gpu::Fault& fault) {
+    throw UsageError(fmt::format("profile: {}", fault.message));
+  }
+}
+
 Outcome VirtualDevice::time_sequence(std::span<const Launch> launches, const TimingOptions& options) {
   Outcome out;
   out.kind = OutcomeKind::ok;
@@ -249,7 +259,7 @@ Outcome VirtualDevice::time_sequence(std::span<const Launch> launches, const Tim
     if (!ran.ok()) return ran;
     if (out.log.empty()) out.log = std::move(ran.log);
     try {
-      const ClockResult clock = estimate(profile(each), target_, options.cold_l2);
+      const ClockResult clock = estimate(profile_of(each), target_, options.cold_l2);
       total_us += clock.time_us;
       limits[clock.limited_by] += clock.time_us;
     } catch (const virtual_gpu::Fault& fault) {
@@ -271,7 +281,7 @@ Outcome VirtualDevice::time_sequence(std::span<const Launch> launches, const Tim
 
 }  // namespace
 
-std::unique_ptr<Device> open_virtual_device(const Target& target, const DeviceOptions& options) {
+std::unique_ptr<ProfilingDevice> open_virtual_device(const Target& target, const DeviceOptions& options) {
   return std::make_unique<VirtualDevice>(target, options);
 }
 

@@ -9,9 +9,18 @@
 #include <memory>
 
 #include "src/device/device.h"
+#include "src/device/virtual/profile.h"
 
 namespace warpwright {
 
-std::unique_ptr<Device> open_virtual_device(const Target& target, const DeviceOptions& options = {});
+/// What only a card in software can say.
+class ProfilingDevice : public Device {
+ public:
+  /// Counts of the CTAs that stand for the launch. Runs those alone and takes back what they write to global memory.
+  /// Throws UsageError when the launch is refused or they fault.
+  virtual LaunchProfile profile(const Launch& launch) = 0;
+};
+
+std::unique_ptr<ProfilingDevice> open_virtual_device(const Target& target, const DeviceOptions& options = {});
 
 }  // namespace warpwright
