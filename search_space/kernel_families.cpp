@@ -6,6 +6,7 @@
 #include "search_space/depthwise/depthwise.h"
 #include "search_space/dequantize/dequantize.h"
 #include "search_space/dp4a_gemm/dp4a_gemm.h"
+#include "search_space/dp4a_gemv/dp4a_gemv.h"
 #include "search_space/kernel_family.h"
 #include "search_space/layout_change/layout_change.h"
 #include "search_space/lookup/lookup.h"
@@ -18,8 +19,9 @@ namespace warpwright {
 
 const std::vector<const KernelFamily*>& kernel_families() {
   static const std::vector<const KernelFamily*> families = {
-      &depthwise_family(), &stem_family(),    &dp4a_gemm_family(), &quantize_family(), &dequantize_family(),
-      &lookup_family(),    &add_mul_family(), &pool_family(),      &concat_family(),   &layout_change_family()};
+      &depthwise_family(), &stem_family(),       &dp4a_gemm_family(),    &dp4a_gemv_family(),
+      &quantize_family(),  &dequantize_family(), &lookup_family(),       &add_mul_family(),
+      &pool_family(),      &concat_family(),     &layout_change_family()};
   return families;
 }
 

@@ -1,0 +1,102 @@
+// The space of dp4a_gemv: knobs by shape, constraints as sentences.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "search_space/arithmetic.h"
+#include "search_space/dp4a_gemv/plan.h"
+
+namespace warpwright::dp4a_gemv {
+
+namespace {
+
+std::vector<int64_t> powers_of_two(int64_t first, int64_t last) {
+  std::vector<int64_t> values;
+  for (int64_t value = first; value <= last; value *= 2) values.push_back(value);
+  return values;
+}
+
+std::optional<std::string> why_bad_tile(const Plan& plan, const Target& target) {
+  const few_rows::Shape& shape = plan.shape;
+  const few_rows::Cut& cut = plan.cut;
+  if (cut.threads > target.max_threads_per_block) {
+    return fmt::format("{} threads a CTA exceed the {} of {}", cut.threads, target.max_threads_per_block, target.name);
+  }
+  if (cut.tile_n < 4) return fmt::format("a tile of {} columns fills no 4-byte store", cut.tile_n);
+  if (cut.tile_n > std::max<int64_t>(8, power_of_two_above(shape.stored_columns))) {
+    return fmt::format("a tile of {} columns is hopeless for {} columns", cut.tile_n, shape.stored_columns);
+  }
+  const int64_t step_bytes = plan.slices * few_rows::kVectorBytes;
+  if (plan.slices > 4 && step_bytes > power_of_two_above(shape.reduction)) {
+    return fmt::format("{} slices of 16 bytes are hopeless for a reduction of {} bytes", plan.slices, shape.reduction);
+  }
+  if (plan.direct_x && !shape.readable) return "x does not lie in aligned vectors of 16 bytes, row by row";
+  if (plan.depth * plan.thread_m * plan.thread_n * 4 > 2048) {
+    return fmt::format("{} products a round are too many to unroll", plan.depth * plan.thread_m * plan.thread_n * 4);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_too_much(const Plan& plan, const Target& target) {
+  if (plan.smem_bytes > target.smem_per_block_bytes) {
+    return fmt::format("{} bytes of shared memory exceed the {} of a CTA on {}", plan.smem_bytes,
+                       target.smem_per_block_bytes, target.name);
+  }
+  if (plan.registers > target.max_registers_per_thread) {
+    return fmt::format("about {} registers a thread exceed {}", plan.registers, target.max_registers_per_thread);
+  }
+  const int64_t warps = plan.ctas_per_sm * plan.cut.threads / 32;
+  if (round_up(plan.registers, 8) * 32 * round_up(warps, 4) > target.registers_per_sm) {
+    return fmt::format("about {} registers x {} threads x {} CTAs exceed the file of {}", plan.registers,
+                       plan.cut.threads, plan.ctas_per_sm, target.registers_per_sm);
+  }
+  if (plan.ctas_per_sm > 1 &&
+      (warps > target.max_warps_per_sm || plan.ctas_per_sm * (plan.smem_bytes + 1024) > target.smem_per_sm_bytes)) {
+    return fmt::format("{} CTAs of {} threads and {} bytes do not fit an SM", plan.ctas_per_sm, plan.cut.threads,
+                       plan.smem_bytes);
+  }
+  return std::nullopt;
+}
+
+/// Two Configs never mean the same code, and none waits for what another does at once.
+std::optional<std::string> why_redundant(const Plan& plan, const Target& target) {
+  if (plan.depth > plan.steps) return fmt::format("{} loads in flight are more than {} steps", plan.depth, plan.steps);
+  if (plan.prefetch && plan.depth == plan.steps) return "all weights are loaded at once: there is no next to prefetch";
+  if (plan.ctas_per_sm > 1 && plan.ctas_per_sm > ceil_div(plan.ctas, target.sm_count)) {
+    return fmt::format("{} CTAs are less than {} an SM", plan.ctas, plan.ctas_per_sm);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> why_unsupported(const Workload& workload, const Target& target) {
+  if (auto reason = few_rows::why_unsupported(workload, target, 1)) return reason;
+  if (target.compute_capability() < 61) return fmt::format("{} has no dp4a", target.name);
+  return std::nullopt;
+}
+
+Space make_space(const Workload& workload, const Target& target) {
+  const few_rows::Shape shape(workload);
+  std::vector<int64_t> rows = powers_of_two(1, std::min<int64_t>(16, shape.rows));
+  if (shape.rows <= 16 && rows.back() != shape.rows) rows.push_back(shape.rows);
+  std::vector<Knob> knobs = {
+      {"thread_m", rows},
+      {"thread_n", powers_of_two(1, 8)},
+      {"lanes_k", powers_of_two(4, 32)},
+      {"warps_n", powers_of_two(1, 8)},
+      {"warps_k", powers_of_two(1, 16)},
+      {"depth", {1, 2, 3, 4, 6, 8}},
+      {"prefetch", {0, 1}},
+      {"direct_x", {0, 1}},
+      {"ctas_per_sm", powers_of_two(1, 8)},
+  };
+  return Space(kName, kSpaceVersion, std::move(knobs), [workload, target](const Config& config) {
+    const Plan plan(workload, config);
+    auto reason = why_bad_tile(plan, target);
+    if (!reason) reason = why_too_much(plan, target);
+    return reason ? reason : why_redundant(plan, target);
+  });
+}
+
+}  // namespace warpwright::dp4a_gemv

@@ -1,0 +1,104 @@
+// The space of mma_swapped: knobs by shape, constraints as sentences.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "search_space/arithmetic.h"
+#include "search_space/mma/instructions.h"
+#include "search_space/mma_swapped/plan.h"
+
+namespace warpwright::mma_swapped {
+
+namespace {
+
+std::optional<std::string> why_bad_tile(const Plan& plan, const Target& target) {
+  const few_rows::Shape& shape = plan.shape;
+  const few_rows::Cut& cut = plan.cut;
+  if (cut.threads > target.max_threads_per_block) {
+    return fmt::format("{} threads a CTA exceed the {} of {}", cut.threads, target.max_threads_per_block, target.name);
+  }
+  if (cut.tile_n > std::max<int64_t>(kTileChannels, power_of_two_above(shape.stored_columns))) {
+    return fmt::format("a tile of {} columns is hopeless for {} columns", cut.tile_n, shape.stored_columns);
+  }
+  if (plan.warps_k > 1 && plan.warps_k * kStepBytes > power_of_two_above(shape.reduction)) {
+    return fmt::format("{} warps along K are hopeless for a reduction of {} bytes", plan.warps_k, shape.reduction);
+  }
+  if ((plan.splits - 1) * plan.steps >= plan.all_steps) {
+    return fmt::format("{} steps along K do not fill {} splits", plan.all_steps, plan.splits);
+  }
+  if (plan.direct_x && !shape.readable) return "x does not lie in aligned vectors of 16 bytes, row by row";
+  if (plan.pipeline == Pipeline::copy_async && target.compute_capability() < 80) {
+    return fmt::format("{} has no cp.async", target.name);
+  }
+  if (plan.depth * plan.warp_tiles * plan.row_tiles * 2 > 256) {
+    return fmt::format("{} multiplications a round are too many to unroll",
+                       plan.depth * plan.warp_tiles * plan.row_tiles * 2);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_too_much(const Plan& plan, const Target& target) {
+  if (plan.smem_bytes > target.smem_per_block_bytes) {
+    return fmt::format("{} bytes of shared memory exceed the {} of a CTA on {}", plan.smem_bytes,
+                       target.smem_per_block_bytes, target.name);
+  }
+  if (plan.registers > target.max_registers_per_thread) {
+    return fmt::format("about {} registers a thread exceed {}", plan.registers, target.max_registers_per_thread);
+  }
+  const int64_t warps = plan.ctas_per_sm * plan.cut.threads / 32;
+  if (round_up(plan.registers, 8) * 32 * round_up(warps, 4) > target.registers_per_sm) {
+    return fmt::format("about {} registers x {} threads x {} CTAs exceed the file of {}", plan.registers,
+                       plan.cut.threads, plan.ctas_per_sm, target.registers_per_sm);
+  }
+  if (plan.ctas_per_sm > 1 &&
+      (warps > target.max_warps_per_sm || plan.ctas_per_sm * (plan.smem_bytes + 1024) > target.smem_per_sm_bytes)) {
+    return fmt::format("{} CTAs of {} threads and {} bytes do not fit an SM", plan.ctas_per_sm, plan.cut.threads,
+                       plan.smem_bytes);
+  }
+  return std::nullopt;
+}
+
+/// Two Configs never mean the same code, and none waits for what another does at once.
+std::optional<std::string> why_redundant(const Plan& plan, const Target& target) {
+  if (plan.depth > plan.steps) return fmt::format("{} loads in flight are more than {} steps", plan.depth, plan.steps);
+  if (plan.pipeline != Pipeline::registers && plan.depth == plan.steps) {
+    return "all weights are loaded at once: there is nothing to fetch meanwhile";
+  }
+  if (plan.pipeline == Pipeline::copy_async && plan.depth == 1) return "a ring of one place copies nothing ahead";
+  if (plan.ctas_per_sm > 1 && plan.ctas_per_sm > ceil_div(plan.ctas, target.sm_count)) {
+    return fmt::format("{} CTAs are less than {} an SM", plan.ctas, plan.ctas_per_sm);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> why_unsupported(const Workload& workload, const Target& target) {
+  if (auto reason = few_rows::why_unsupported(workload, target, kTileRows)) return reason;
+  if (target.compute_capability() < 75) return fmt::format("{} has no tensor cores for 8-bit integers", target.name);
+  return std::nullopt;
+}
+
+Space make_space(const Workload& workload, const Target& target) {
+  const few_rows::Shape shape(workload);
+  const int64_t row_tiles = ceil_div(shape.rows, kTileRows);
+  std::vector<int64_t> rows;
+  for (int64_t tiles = 1; tiles < row_tiles; tiles *= 2) rows.push_back(tiles);
+  rows.push_back(row_tiles);
+  std::vector<int64_t> instructions = {mma::kTuringDepth};
+  if (target.compute_capability() >= 80) instructions = {mma::kAmpereDepth, mma::kTuringDepth};
+  std::vector<Knob> knobs = {
+      {"instruction", instructions}, {"warp_tiles", {1, 2, 4}},     {"row_tiles", rows},
+      {"warps_n", {1, 2, 4, 8}},     {"warps_k", {1, 2, 4, 8, 16}}, {"splits", {1, 2, 3, 4, 6, 8, 12, 16}},
+      {"depth", {1, 2, 3, 4, 6, 8}}, {"pipeline", {0, 1, 2}},       {"direct_x", {0, 1}},
+      {"ctas_per_sm", {1, 2, 4, 8}},
+  };
+  return Space(kName, kSpaceVersion, std::move(knobs), [workload, target](const Config& config) {
+    const Plan plan(workload, config);
+    auto reason = why_bad_tile(plan, target);
+    if (!reason) reason = why_too_much(plan, target);
+    return reason ? reason : why_redundant(plan, target);
+  });
+}
+
+}  // namespace warpwright::mma_swapped
