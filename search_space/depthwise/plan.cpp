@@ -2,6 +2,7 @@
 #include "search_space/depthwise/plan.h"
 
 #include <algorithm>
+#include <array>
 
 #include "search_space/arithmetic.h"
 #include "search_space/product_epilogue.h"
@@ -10,8 +11,13 @@ namespace warpwright::depthwise {
 
 namespace {
 
+constexpr int64_t kBankBytes = 4, kBanks = 32;
+
 /// Rows of the input that the outputs of a thread touch.
 int64_t touched_rows(const Window& window, int64_t run_h) {
+  if (window.dilation_h == 1 && window.stride_h <= window.kernel_h) {
+    return (run_h - 1) * window.stride_h + window.kernel_h;
+  }
   int64_t rows = 0;
   const int64_t span = (run_h - 1) * window.stride_h + (window.kernel_h - 1) * window.dilation_h + 1;
   for (int64_t row = 0; row < span; ++row) {
@@ -26,6 +32,10 @@ int64_t touched_rows(const Window& window, int64_t run_h) {
   return rows;
 }
 
+int64_t span(int64_t outputs, int64_t stride, int64_t kernel, int64_t dilation) {
+  return (outputs - 1) * stride + (kernel - 1) * dilation + 1;
+}
+
 }  // namespace
 
 int64_t widest_vector(const Workload& workload) { return readable_vector(workload.inputs[0], 16); }
@@ -37,61 +47,120 @@ Plan::Plan(const Workload& workload, const Config& config)
       block_c(config.at("block_c")),
       block_w(config.at("block_w")),
       block_h(config.at("block_h")),
-      shared_tile(config.at("shared_tile") != 0),
+      staging(static_cast<Staging>(config.at("staging"))),
       transposed(config.at("transposed") != 0),
-      unrolled(config.at("unrolled") != 0),
+      row_order(config.at("row_order") != 0),
+      constants_kept(config.at("constants_kept") != 0),
+      rows_first(config.at("rows_first") != 0),
+      channels_last(config.at("channels_last") != 0),
+      roomy(config.at("roomy") != 0),
       multiplier(workload.output.c / workload.groups),
       part(multiplier <= 4 ? multiplier : 1),
       parts(multiplier / part),
       input_channels(workload.inputs[0].c),
       output_channels(workload.output.c) {
+  cover(workload);
+  lay_out_tile(workload);
+  count(workload);
+}
+
+void Plan::cover(const Workload& workload) {
   const Window& window = workload.window;
   const TensorForm& y = workload.output;
-  threads = block_c * block_w * block_h;
-  tile_channels = block_c * channels;
-  c_blocks = ceil_div(input_channels, tile_channels);
-  w_blocks = ceil_div(y.w, block_w * run_w);
-  h_blocks = ceil_div(y.h, block_h * run_h);
-  ctas = c_blocks * w_blocks * h_blocks * y.n * parts;
-
-  auto span = [](int64_t outputs, int64_t stride, int64_t kernel, int64_t dilation) {
-    return (outputs - 1) * stride + (kernel - 1) * dilation + 1;
-  };
-  in_cols = span(run_w, window.stride_w, window.kernel_w, window.dilation_w);
-  in_rows = span(run_h, window.stride_h, window.kernel_h, window.dilation_h);
-  group = 1;
-  if (window.dilation_w == 1) {
-    const int64_t whole = round_up(window.kernel_w, 4);
-    while (group * 2 <= run_w && (group * 2 - 1) * window.stride_w + window.kernel_w <= whole) group *= 2;
-  }
-  quads = ceil_div((group - 1) * window.stride_w + window.kernel_w, 4);
-  tile_cols = span(block_w * run_w, window.stride_w, window.kernel_w, window.dilation_w);
-  tile_rows = span(block_h * run_h, window.stride_h, window.kernel_h, window.dilation_h);
-  copy_vector = common_power_of_two(widest_vector(workload), tile_channels);
-  smem_bytes = shared_tile ? tile_cols * tile_rows * tile_channels : 0;
-  weight_vectors = window.kernel_h * (transposed ? group * quads : window.kernel_w) * multiplier;
-
-  const int64_t written = owns_pad_lanes(y) ? round_up(output_channels, 4) : output_channels;
-  covered_lanes = part == multiplier ? written : output_channels;
+  covered_lanes = owns_pad_lanes(y) && part == multiplier ? y.pixel_stride : output_channels;
+  vectors = ceil_div(std::max(input_channels, ceil_div(covered_lanes, multiplier)), channels);
   store_lanes = part == multiplier
                     ? common_power_of_two(16, channels * multiplier, y.pixel_stride, y.channel_offset, covered_lanes)
                     : 1;
   if (store_lanes < 4) store_lanes = 1;
-  const int64_t words = channels / 4, outputs = run_w * run_h;
-  const int64_t row_weights = (transposed ? group * quads : window.kernel_w) * part * 4;
-  const int64_t zero_point = workload.weight_zero_point == ZeroPointForm::zero
-                                 ? 0
-                                 : channels * (transposed ? outputs / std::min(group, outputs) : outputs);
-  // Several output rows keep the weights of a filter row for each other.
-  const int64_t kept_weights = std::min<int64_t>(row_weights * (run_h > 1 ? words : 1), run_h > 1 ? 96 : 32);
-  registers = 44 + outputs * channels * part + zero_point + in_cols * words + kept_weights + (transposed ? 12 : 0);
-  const int64_t groups_w = run_w / group;
-  products = outputs * window.kernel_h * (transposed ? quads : window.kernel_w) * channels * part;
-  if (transposed) products += touched_rows(window, run_h) * groups_w * quads * words * 8;  // the transpositions
+  threads = block_c * block_w * block_h;
+  tile_channels = block_c * channels;
+  c_blocks = ceil_div(vectors, block_c);
+  padded_channels = c_blocks * tile_channels;
+  w_blocks = ceil_div(y.w, block_w * run_w);
+  h_blocks = ceil_div(y.h, block_h * run_h);
+  ctas = c_blocks * w_blocks * h_blocks * y.n * parts;
+
+  in_cols = span(run_w, window.stride_w, window.kernel_w, window.dilation_w);
+  in_rows = span(run_h, window.stride_h, window.kernel_h, window.dilation_h);
+  used_rows = touched_rows(window, run_h);
+  group = 1;
+  quads = 0;
+  if (transposed) {
+    const int64_t whole = round_up(window.kernel_w, 4);
+    if (window.dilation_w == 1) {
+      while (group * 2 <= run_w && (group * 2 - 1) * window.stride_w + window.kernel_w <= whole) group *= 2;
+    }
+    quads = ceil_div((group - 1) * window.stride_w + window.kernel_w, 4);
+  }
+  groups = ceil_div(run_w, group);
+  row_vectors = (transposed ? group * quads * 4 : window.kernel_w) * part;
+}
+
+void Plan::lay_out_tile(const Workload& workload) {
+  const Window& window = workload.window;
+  tile_cols = span(block_w * run_w, window.stride_w, window.kernel_w, window.dilation_w);
+  tile_rows = span(block_h * run_h, window.stride_h, window.kernel_h, window.dilation_h);
+  copy_vector = common_power_of_two(widest_vector(workload), tile_channels);
+  step_w = run_w * window.stride_w;
+  step_h = run_h * window.stride_h;
+  phase_pitch = ceil_div(tile_cols, step_w) * tile_channels;
+  row_pitch = phase_pitch * std::min(step_w, tile_cols);
+  if (staging != Staging::none) {
+    // Rows are shifted against each other where threads of a warp read several of them.
+    const int64_t plain = row_pitch;
+    for (int64_t pad = 0; tile_conflicts() > 1 && pad < kBanks * kBankBytes; pad += copy_vector)
+      row_pitch = plain + pad;
+  }
+  smem_bytes = staging != Staging::none ? tile_rows * row_pitch : 0;
+}
+
+int64_t Plan::tile_conflicts() const {
+  const int64_t lanes = std::min<int64_t>(kBanks * kBankBytes / channels, threads);
+  int64_t worst = 1;
+  for (int64_t first = 0; first < std::min<int64_t>(kBanks, threads); first += lanes) {
+    std::array<int64_t, kBanks> ways{};
+    for (int64_t lane = first; lane < std::min(first + lanes, threads); ++lane) {
+      const int64_t place = lane / block_c;
+      const int64_t w = rows_first ? place / block_h : place % block_w;
+      const int64_t h = rows_first ? place % block_h : place / block_w;
+      const int64_t at = h * step_h * row_pitch + w * tile_channels + lane % block_c * channels;
+      for (int64_t byte = 0; byte < channels; byte += kBankBytes) {
+        const auto bank = static_cast<size_t>((at + byte) / kBankBytes % kBanks);
+        worst = std::max(worst, ++ways[bank]);
+      }
+    }
+  }
+  return worst;
+}
+
+void Plan::count(const Workload& workload) {
+  const Window& window = workload.window;
+  const int64_t words = channels / 4, lanes = channels * part;
+  const bool centred = workload.weight_zero_point != ZeroPointForm::zero;
+  const int64_t row_words = transposed ? groups * quads * channels : in_cols * words;
+  const int64_t row_weights = transposed ? row_vectors * words : row_vectors * words * (constants_kept ? 4 : 1);
+  const int64_t live_sums = run_w * lanes + (centred ? groups * channels : 0);
+  const int64_t overlap = ceil_div((window.kernel_h - 1) * window.dilation_h + 1, window.stride_h);
+  const int64_t live_rows = std::min(run_h, overlap);
+  registers = 36 + in_cols * words;
+  registers += rows_kept() ? std::min(used_rows, (window.kernel_h - 1) * window.dilation_h + 1) * row_words : row_words;
+  registers += (rows_kept() ? 1 : live_rows) * live_sums;
+  registers += constants_kept ? window.kernel_h * row_weights + 2 * lanes : std::min<int64_t>(row_weights, 24);
+  const int64_t row_products = transposed ? run_w * quads * lanes : run_w * window.kernel_w * lanes;
+  const int64_t row_sums = centred ? (transposed ? groups * quads : run_w * window.kernel_w) * channels : 0;
+  products = run_h * window.kernel_h * (row_products + row_sums);
+  if (transposed) products += used_rows * groups * quads * words * 8;
+  if (!transposed) products += (constants_kept ? 1 : run_h) * window.kernel_h * row_vectors * channels;
+}
+
+int64_t Plan::channel_at(int64_t position) const {
+  const int64_t of_part = position / (padded_channels * part), place = position % (padded_channels * part);
+  if (place >= input_channels * part) return -1;
+  return part == multiplier ? place : place * multiplier + of_part;
 }
 
 Resources resources_of(const Workload& workload, const Plan& plan) {
-  const Window& window = workload.window;
   Resources resources;
   resources.threads = plan.threads;
   resources.ctas = plan.ctas;
@@ -99,13 +168,14 @@ Resources resources_of(const Workload& workload, const Plan& plan) {
   resources.registers = plan.registers;
   const int64_t all_threads = plan.threads * plan.ctas;
   resources.inner_products = all_threads * plan.products;
-  const int64_t x_bytes = touched_rows(window, plan.run_h) * plan.in_cols * plan.channels;
-  const int64_t weight_bytes = plan.weight_vectors / plan.parts * plan.channels * 4;
+  const int64_t x_bytes = plan.used_rows * plan.in_cols * plan.channels;
+  const int64_t times = plan.constants_kept || plan.run_h == 1 ? 1 : plan.run_h;
+  const int64_t weight_bytes = times * workload.window.kernel_h * plan.row_vectors * plan.channels;
   const int64_t tile_bytes = plan.tile_cols * plan.tile_rows * plan.tile_channels;
-  resources.global_load_bytes =
-      all_threads * weight_bytes + (plan.shared_tile ? plan.ctas * tile_bytes : all_threads * x_bytes);
+  const bool staged = plan.staging != Staging::none;
+  resources.global_load_bytes = all_threads * weight_bytes + (staged ? plan.ctas * tile_bytes : all_threads * x_bytes);
   resources.global_store_bytes = workload.output.pixels() * plan.covered_lanes;
-  resources.smem_bytes_moved = plan.shared_tile ? plan.ctas * tile_bytes + all_threads * x_bytes : 0;
+  resources.smem_bytes_moved = staged ? plan.ctas * tile_bytes + all_threads * x_bytes : 0;
   return resources;
 }
 

@@ -3,63 +3,111 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <span>
 
 #include "search_space/arithmetic.h"
 #include "search_space/depthwise/plan.h"
+#include "search_space/source_text.h"
 
 namespace warpwright::depthwise {
 
 namespace {
 
 constexpr int64_t kMostIndex = std::numeric_limits<int32_t>::max();
-constexpr int64_t kMostProducts = 2048;
+constexpr int64_t kMostProducts = 2560;
+constexpr int64_t kMostBlock = 64;  // threads of a CTA along one direction
 
-std::vector<int64_t> powers_of_two(int64_t first, int64_t last) {
-  std::vector<int64_t> values;
-  for (int64_t value = first; value <= last; value *= 2) values.push_back(value);
+/// Those up to `most`, and the first in any case.
+std::vector<int64_t> up_to(int64_t most, std::vector<int64_t> values) {
+  std::erase_if(values, [&](int64_t value) { return value > most && value != values.front(); });
   return values;
 }
 
-std::optional<std::string> why_bad_shape(const Workload& workload, const Plan& plan, const Target& target) {
+/// Powers of two, and for each width of a thread what divides the channels without a rest.
+std::vector<int64_t> channel_blocks(const Workload& workload) {
+  const int64_t lanes = std::max(workload.inputs[0].c, padded_channels(workload.inputs[0].c));
+  std::set<int64_t> values;
+  for (int64_t channels = widest_vector(workload); channels >= 4; channels /= 2) {
+    const int64_t vectors = ceil_div(lanes, channels);
+    for (int64_t value = 1; value <= kMostBlock && value < 2 * vectors; value *= 2) values.insert(value);
+    for (int64_t blocks = 1; blocks <= 4; ++blocks) {
+      if (vectors % blocks == 0 && vectors / blocks <= kMostBlock) values.insert(vectors / blocks);
+    }
+  }
+  return {values.begin(), values.end()};
+}
+
+std::optional<std::string> why_bad_threads(const Workload& workload, const Plan& plan, const Target& target) {
   if (plan.threads > target.max_threads_per_block) {
     return fmt::format("{} threads a CTA exceed the {} of {}", plan.threads, target.max_threads_per_block, target.name);
   }
-  const int64_t most = plan.c_blocks == 1 && plan.w_blocks == 1 && plan.h_blocks == 1 ? 1 : 32;
-  if (plan.threads < most) return fmt::format("{} threads fill no warp", plan.threads);
-  const int64_t needed_c = ceil_div(plan.input_channels, plan.channels);
+  const bool alone = plan.c_blocks == 1 && plan.w_blocks == 1 && plan.h_blocks == 1;
+  if (!alone && plan.threads < 32) return fmt::format("{} threads fill no warp", plan.threads);
+  if (!alone && round_up(plan.threads, 32) * 3 > plan.threads * 4) {
+    return fmt::format("{} threads leave more than a quarter of their warps idle", plan.threads);
+  }
   const int64_t needed_w = ceil_div(workload.output.w, plan.run_w), needed_h = ceil_div(workload.output.h, plan.run_h);
-  if (plan.block_c >= 2 * needed_c || plan.block_w >= 2 * needed_w || plan.block_h >= 2 * needed_h) {
+  if (plan.block_c >= 2 * plan.vectors || plan.block_w >= 2 * needed_w || plan.block_h >= 2 * needed_h) {
     return fmt::format("{} x {} x {} threads are hopeless where {} x {} x {} have work", plan.block_c, plan.block_w,
-                       plan.block_h, needed_c, needed_w, needed_h);
+                       plan.block_h, plan.vectors, needed_w, needed_h);
+  }
+  const int64_t made = plan.c_blocks * plan.block_c * plan.w_blocks * plan.block_w * plan.run_w * plan.h_blocks *
+                       plan.block_h * plan.run_h;
+  const int64_t asked = plan.vectors * workload.output.w * workload.output.h;
+  if (!alone && made > 2 * asked) {
+    return fmt::format("{} places for {} vectors of outputs leave most of the work undone", made, asked);
   }
   if (plan.in_cols > 32) return fmt::format("{} input columns a thread exceed a mask of 32", plan.in_cols);
   if (plan.ctas > kMostIndex) return fmt::format("{} CTAs exceed the grid", plan.ctas);
   return std::nullopt;
 }
 
-std::optional<std::string> why_too_much(const Plan& plan, const Target& target) {
+std::optional<std::string> why_redundant(const Workload& workload, const Plan& plan) {
+  const Window& window = workload.window;
+  if (plan.rows_kept() && window.stride_h * plan.run_h >= plan.in_rows) {
+    return "no input row serves two output rows: none needs to be kept";
+  }
+  if (plan.run_h == 1 && plan.constants_kept) return "one output row uses every constant once";
+  if (plan.run_h == 1 && plan.row_order && window.kernel_h == 1) return "a filter of one row has no loop to unroll";
+  if (plan.rows_first && (plan.block_w == 1 || plan.block_h == 1)) return "threads lie along one direction only";
+  if (plan.channels_last && (plan.c_blocks == 1 || plan.ctas == plan.c_blocks * plan.parts)) {
+    return "CTAs lie along one direction only";
+  }
+  if (plan.transposed && window.kernel_w == 1) return "a filter of one column has no neighbours to transpose";
+  return std::nullopt;
+}
+
+std::optional<std::string> why_bad_staging(const Workload& workload, const Plan& plan, const Target& target) {
+  if (plan.staging == Staging::none) return std::nullopt;
+  const Window& window = workload.window;
+  if (plan.staging == Staging::copies && target.compute_capability() < 80) return target.name + " has no cp.async";
+  if (window.stride_h >= window.kernel_h && window.stride_w >= window.kernel_w) {
+    return "no two outputs share an input: shared memory would serve nothing";
+  }
   if (plan.smem_bytes > target.smem_per_block_bytes) {
     return fmt::format("{} bytes of shared memory exceed the {} of a CTA on {}", plan.smem_bytes,
                        target.smem_per_block_bytes, target.name);
   }
+  if (const int64_t ways = plan.tile_conflicts(); ways > 1) {
+    return fmt::format("reads of the tile meet {}-way bank conflicts", ways);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_too_much(const Plan& plan, const Target& target) {
   if (plan.registers > target.max_registers_per_thread) {
     return fmt::format("about {} registers a thread exceed {}", plan.registers, target.max_registers_per_thread);
+  }
+  if (plan.products > kMostProducts && plan.is_unrolled()) {
+    return fmt::format("{} instructions are too many to unroll", plan.products);
   }
   if (round_up(plan.registers, 8) * plan.threads > target.registers_per_sm) {
     return fmt::format("about {} registers x {} threads exceed the file of {}", plan.registers, plan.threads,
                        target.registers_per_sm);
   }
-  if (plan.products > kMostProducts && (plan.unrolled || plan.run_h > 1)) {
-    return fmt::format("{} instructions are too many to unroll", plan.products);
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> why_redundant(const Workload& workload, const Plan& plan) {
-  if (!plan.unrolled && plan.run_h > 1) return "several output rows a thread are always unrolled";
-  if (!plan.unrolled && workload.window.kernel_h == 1) return "a filter of one row has no loop to keep rolled";
-  if (plan.shared_tile && workload.window.kernel_h == 1 && workload.window.kernel_w == 1) {
-    return "a 1x1 filter reads nothing twice";
+  if (plan.roomy && resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target) == 1) {
+    return "an SM holds one CTA in any case";
   }
   return std::nullopt;
 }
@@ -82,28 +130,71 @@ std::optional<std::string> why_unsupported(const Workload& workload, const Targe
   return std::nullopt;
 }
 
+std::optional<std::string> why_illegal(const Workload& workload, const Plan& plan, const Target& target) {
+  if (auto reason = why_bad_threads(workload, plan, target)) return reason;
+  if (auto reason = why_redundant(workload, plan)) return reason;
+  if (auto reason = why_too_much(plan, target)) return reason;
+  return why_bad_staging(workload, plan, target);
+}
+
+namespace {
+
+/// The cheap part of why_illegal: what most points of the cross product fail.
+class QuickRefusal {
+ public:
+  QuickRefusal(const Workload& workload, const Target& target, const std::vector<Knob>& knobs)
+      : height_(workload.output.h), width_(workload.output.w), most_threads_(target.max_threads_per_block) {
+    auto place_of = [&](const char* name) {
+      return static_cast<size_t>(std::ranges::find(knobs, name, &Knob::name) - knobs.begin());
+    };
+    run_w_ = place_of("run_w"), run_h_ = place_of("run_h");
+    block_c_ = place_of("block_c"), block_w_ = place_of("block_w"), block_h_ = place_of("block_h");
+    constants_kept_ = place_of("constants_kept"), rows_first_ = place_of("rows_first");
+  }
+
+  bool operator()(std::span<const int64_t> values) const {
+    const int64_t w = values[block_w_], h = values[block_h_], threads = values[block_c_] * w * h;
+    if (threads > most_threads_) return true;
+    const int64_t run_w = values[run_w_], run_h = values[run_h_];
+    if (w >= 2 * ceil_div(width_, run_w) || h >= 2 * ceil_div(height_, run_h)) return true;
+    const bool is_part = w * run_w < width_ || h * run_h < height_;
+    if (is_part && (threads < 32 || round_up(threads, 32) * 3 > threads * 4)) return true;
+    return (values[constants_kept_] != 0 && run_h == 1) || (values[rows_first_] != 0 && (w == 1 || h == 1));
+  }
+
+ private:
+  int64_t height_, width_, most_threads_;
+  size_t run_w_, run_h_, block_c_, block_w_, block_h_, constants_kept_, rows_first_;  // places of the knobs
+};
+
+}  // namespace
+
 Space make_space(const Workload& workload, const Target& target) {
   const TensorForm& y = workload.output;
-  const int64_t words = power_of_two_above(ceil_div(workload.inputs[0].c, 4));
+  const std::vector<int64_t> runs = {1, 2, 3, 4, 6, 7, 8}, blocks = {1, 2, 4, 7, 8, 14, 16, 28, 32};
   const int64_t columns = power_of_two_above(y.w), rows = power_of_two_above(y.h);
   std::vector<Knob> knobs = {
-      {"channels", powers_of_two(4, widest_vector(workload))},
-      {"run_w", powers_of_two(1, std::min<int64_t>(8, columns))},
-      {"run_h", powers_of_two(1, std::min<int64_t>(4, rows))},
-      {"block_c", powers_of_two(1, std::min<int64_t>(64, words))},
-      {"block_w", powers_of_two(1, std::min<int64_t>(32, columns))},
-      {"block_h", powers_of_two(1, std::min<int64_t>(32, rows))},
-      {"shared_tile", {0, 1}},
+      {"channels", up_to(widest_vector(workload), {4, 8, 16})},
+      {"run_w", up_to(y.w, runs)},
+      {"run_h", up_to(y.h, runs)},
+      {"block_c", channel_blocks(workload)},
+      {"block_w", up_to(columns, blocks)},
+      {"block_h", up_to(rows, blocks)},
+      {"staging", {0, 1, 2}},
       {"transposed", {0, 1}},
-      {"unrolled", {0, 1}},
+      {"row_order", {0, 1}},
+      {"constants_kept", {0, 1}},
+      {"rows_first", {0, 1}},
+      {"channels_last", {0, 1}},
+      {"roomy", {0, 1}},
   };
-  return Space(kName, kSpaceVersion, std::move(knobs),
-               [workload, target](const Config& config) -> std::optional<std::string> {
-                 const Plan plan(workload, config);
-                 if (auto reason = why_bad_shape(workload, plan, target)) return reason;
-                 if (auto reason = why_too_much(plan, target)) return reason;
-                 return why_redundant(workload, plan);
-               });
+  const QuickRefusal refuses(workload, target, knobs);
+  return Space(
+      kName, kSpaceVersion, std::move(knobs),
+      [workload, target](const Config& config) {
+        return depthwise::why_illegal(workload, Plan(workload, config), target);
+      },
+      [refuses](std::span<const int64_t> values) { return !refuses(values); });
 }
 
 }  // namespace warpwright::depthwise
