@@ -231,10 +231,12 @@ std::string finish_source(const Workload& workload) {
 }
 
 std::string zero_points_source(const Workload& workload) {
-  std::string text = "  auto load_zero_points = [&](int (&to)[kStoreLanes], int k) {\n";
-  if (workload.weight_zero_point == ZeroPointForm::per_channel) text += "    load_values(to, weight_zero_point + k);\n";
+  std::string text = "  auto load_zero_points = [&](auto& to, int position) {\n";
+  if (workload.weight_zero_point == ZeroPointForm::per_channel) {
+    text += "    load_values(to, weight_zero_point + position);\n";
+  }
   if (workload.weight_zero_point == ZeroPointForm::scalar) {
-    text += "#pragma unroll\n    for (int i = 0; i < kStoreLanes; ++i) to[i] = weight_zero_point;\n";
+    text += "#pragma unroll\n    for (int i = 0; i < kLanesOf<decltype(to)>; ++i) to[i] = weight_zero_point;\n";
   }
   return text + "  };\n";
 }

@@ -43,8 +43,8 @@ int64_t residual_vector(const Workload& workload, int64_t store_lanes);
 std::string output_constants(const Workload& workload, int64_t store_lanes);
 std::string finish_source(const Workload& workload);
 
-/// A lambda `load_zero_points(to, position)` for the zero points of kStoreLanes channels' weights; `to` stays if there
-/// are none.
+/// A lambda `load_zero_points(to, position)` for the zero points of some channels' weights; `to` stays if there are
+/// none.
 std::string zero_points_source(const Workload& workload);
 
 /// `const int fill`: four times the code that stands for positions outside the image.

@@ -3,6 +3,23 @@
 
 namespace warpwright::mma {
 
+std::string_view subtract_zero_points_source() {
+  return R"(
+#pragma unroll
+  for (int block = 0; block < kWarpN / (4 * kRun); ++block) {
+    int zero_points[kRun];
+    load_zero_points(zero_points, packed_column + warp_n * kWarpN + (block * 4 + lane % 4) * kRun);
+#pragma unroll
+    for (int i = 0; i < kWarpM / 8; ++i) {
+#pragma unroll
+      for (int k = 0; k < kRun; ++k) {
+        sums[i / 2][block * (kRun / 2) + k / 2][i % 2 * 2 + k % 2] -= zero_points[k] * row_sums[i / 2][i % 2 * 2];
+      }
+    }
+  }
+)";
+}
+
 std::string_view add_slices_source() {
   return R"(
   __syncthreads();
@@ -48,12 +65,11 @@ std::string_view add_splits_source() {
     __threadfence();
     __syncthreads();
     unsigned* const arrived = reinterpret_cast<unsigned*>(smem);
-    if (threadIdx.x == 0) *arrived = atomicAdd(counters + tile_index, 1u);
+    if (threadIdx.x == 0) *arrived = atomicInc(counters + tile_index, kSplits - 1);  // back to 0 by the last
     __syncthreads();
     if (*arrived != kSplits - 1) return;
     __syncthreads();
     __threadfence();
-    if (threadIdx.x == 0) counters[tile_index] = 0;
     if (slice == 0) {
 #pragma unroll 1
       for (unsigned s = 0; s < kSplits; ++s) {

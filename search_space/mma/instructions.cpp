@@ -45,6 +45,16 @@ template <int kRowBytes>
 __device__ __forceinline__ constexpr unsigned swizzle(unsigned row) {
   return kRowBytes == 128 ? row % 8 : kRowBytes == 64 ? row / 2 % 4 : row / 4 % 2;
 }
+__device__ __forceinline__ void store_words(unsigned to, const int (&words)[4]) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]),
+               "r"(words[3]) : "memory");
+}
+__device__ __forceinline__ void store_words(unsigned to, const int (&words)[2]) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(words[0]), "r"(words[1]) : "memory");
+}
+__device__ __forceinline__ void store_words(unsigned to, const int (&words)[1]) {
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(words[0]) : "memory");
+}
 __device__ __forceinline__ void load_matrices(unsigned (&to)[4], unsigned from) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(from));

@@ -22,9 +22,9 @@ std::string multiply_source(int64_t depth, DType a, DType b);
 
 /// `load_matrices(unsigned (&to)[1|2|4], unsigned from)`: ldmatrix. Lane 8i + r gives the shared address, a multiple of
 /// 16, of row r of matrix i (8 rows of 16 bytes); to[i] becomes bytes 4t to 4t + 3 of row g of matrix i.
-/// `shared_address(pointer)`: the address that ldmatrix and cp.async want.
-/// `swizzle<kRowBytes>(row)`: what the index of a 16-byte chunk is xored with in that row of 32, 64 or 128 bytes, so
-/// that eight rows of one chunk, and eight chunks of neighbouring rows, lie on different banks. The rows start at a
+/// `shared_address(pointer)`: the address that ldmatrix and cp.async want. `store_words(to, words[1|2|4])`: a store to
+/// it. `swizzle<kRowBytes>(row)`: what the index of a 16-byte chunk is xored with in that row of 32, 64 or 128 bytes,
+/// so that eight rows of one chunk, and eight chunks of neighbouring rows, lie on different banks. The rows start at a
 /// multiple of 128 bytes of shared memory.
 std::string_view load_matrices_source();
 /// The same on the host, for packing.

@@ -43,6 +43,7 @@ constexpr int64_t slice_bytes(int64_t tile_m, int64_t tile_n, int64_t slices) {
 /// kWarpsN, kSlices (warps along K), kThreads, kTileM, kTileN, kRun, kRows (M), kStoredColumns, those of
 /// output_constants, and the variables smem (free for use after a barrier), lane, warp_m, warp_n, slice, m_tile,
 /// n_tile. Where sums are complete, `slice` is 0. In this order:
+///   subtract_zero_points, after zero_points_source of product_epilogue: the weights' zero points times row_sums
 ///   add_slices: the sums of all slices; none with one slice
 ///   add_splits: the sums of all gridDim.z = kSplits CTAs of a tile, in workspace and counters; all CTAs but the last
 ///     return; `tile_index` counts tiles of the grid without z, kTiles of them
@@ -50,6 +51,7 @@ constexpr int64_t slice_bytes(int64_t tile_m, int64_t tile_n, int64_t slices) {
 ///     of the CTA's first column in the packed constants and in the output, `first_pixel` that of row 0 of M
 /// direct: each thread stores its runs; staged: codes by way of shared memory (kTileM * kStagedStride bytes), rows
 /// of the tile by kStoreLanes.
+std::string_view subtract_zero_points_source();
 std::string_view add_slices_source();
 std::string_view add_splits_source();
 std::string_view direct_epilogue_source();
