@@ -35,11 +35,12 @@ inline std::string kernel_of(const std::string& body, const std::string& variabl
 
 class VirtualRun {
  public:
-  explicit VirtualRun(bool checked = true, uint64_t limit = 100'000'000) {
+  explicit VirtualRun(bool checked = true, uint64_t limit = 100'000'000, uint64_t seed = 1, int jobs = 2) {
     DeviceOptions options;
     options.checked = checked;
     options.instruction_limit = limit;
-    options.jobs = 2;
+    options.seed = seed;
+    options.jobs = jobs;
     device = open_virtual_device(target_preset("rtx4090"), options);
   }
 

@@ -1,10 +1,9 @@
-// Checks of accesses, and of CTAs against each other.
+// Checks of accesses to shared and local memory, of copies, and what calls the checks.
 #include "src/device/virtual/checks.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "src/device/virtual/async_copy.h"
@@ -14,19 +13,11 @@
 namespace warpwright::virtual_gpu {
 namespace {
 
-using ptx::AtomicOp;
 using ptx::Opcode;
 using ptx::Space;
 
 bool is_atomic(const Op& op) { return op.instruction->opcode == Opcode::atom || op.instruction->opcode == Opcode::red; }
 bool is_store(const Op& op) { return op.instruction->opcode == Opcode::st; }
-
-uint64_t bits_of(uint64_t address, uint32_t bytes) { return ((uint64_t{1} << bytes) - 1) << (address % 64); }
-
-std::string position(const Grid& grid, uint64_t cta) {
-  const auto& size = grid.shape.grid;
-  return fmt::format("({},{},{})", cta % size[0], cta / size[0] % size[1], cta / size[0] / size[1]);
-}
 
 // Stores what the lane stores; false when the same was there before. The next lane then sees it.
 bool store_changes(Warp& warp, const Op& op, int lane, std::byte* at, uint32_t bytes) {
@@ -43,11 +34,14 @@ bool store_changes(Warp& warp, const Op& op, int lane, std::byte* at, uint32_t b
 
 }  // namespace
 
-Checks::Checks(const Grid& grid, uint64_t launch, std::mutex& marks_mutex)
-    : grid_(grid), memory_(*grid.memory), launch_(launch), marks_mutex_(marks_mutex), buckets_(1024) {}
+Checks::Checks(const Grid& grid, uint64_t launch, std::mutex& marks_mutex, GridOrder* order)
+    : grid_(grid), memory_(*grid.memory), launch_(launch), marks_mutex_(marks_mutex), order_(order), buckets_(1024) {}
 
 void Checks::start(Cta& cta) {
   shared_.start(grid_.shared_bytes);
+  copies_.start(cta.warps.size() * kLanes);
+  if (order_ != nullptr) place_ = {};
+  place_.number = cta.number;
   local_valid_.assign(cta.warps.size() * kLanes * grid_.code->kernel.local_bytes, 0);
   lines_.clear();
   std::fill(buckets_.begin(), buckets_.end(), 0);
@@ -57,6 +51,7 @@ void Checks::start(Cta& cta) {
 void Checks::barrier(Cta& cta, uint32_t id, bool whole) {
   if (whole) {
     shared_.whole_barrier();
+    place_.clock.whole_barrier();
     return;
   }
   uint32_t warps = 0;
@@ -64,11 +59,18 @@ void Checks::barrier(Cta& cta, uint32_t id, bool whole) {
     if (warp.waiting && warp.barrier_id == id) warps |= 1u << warp.index;
   }
   shared_.partial_barrier(warps);
+  place_.clock.partial_barrier(warps);
 }
 
 // A bar.warp.sync of some of the live lanes orders nothing here, which is strict.
 void Checks::warp_barrier(Warp& warp, const Op&, uint32_t mask) {
-  if (mask == warp.live) shared_.warp_barrier(warp.index);
+  if (mask != warp.live) return;
+  shared_.warp_barrier(warp.index);
+  place_.clock.warp_barrier(static_cast<size_t>(warp.index));
+}
+
+void Checks::fence(Warp& warp, const Op& op, uint32_t mask) {
+  if (order_ != nullptr && op.instruction->gpu_scope) order_->fence(place_, static_cast<size_t>(warp.index), mask);
 }
 
 void Checks::access(Warp& warp, const Op& op, uint32_t mask) {
@@ -80,7 +82,7 @@ void Checks::access(Warp& warp, const Op& op, uint32_t mask) {
     if (mask != kAllLanes) return;  // a fault anyway
     mask = in.vector == 4 ? kAllLanes : (1u << 8 * in.vector) - 1;
   }
-  if (in.opcode == Opcode::cp_async) access_source(warp, op, mask);
+  if (in.opcode == Opcode::cp_async) return copy(warp, op, mask, at);
   if (in.space == Space::shared && (in.opcode == Opcode::ld || in.opcode == Opcode::ldmatrix) &&
       load_shared(warp, op, mask, at, bytes))
     return;
@@ -103,16 +105,35 @@ void Checks::access(Warp& warp, const Op& op, uint32_t mask) {
   });
 }
 
-void Checks::access_source(Warp& warp, const Op& op, uint32_t mask) {
+void Checks::copy(Warp& warp, const Op& op, uint32_t mask, const uint64_t* to) {
   const auto size = static_cast<uint32_t>(ptx::access_bytes(*op.instruction));
   uint64_t from[kLanes];
   uint32_t read[kLanes];
   addresses(warp, op, from, 1);
   bytes_to_read(warp, op, mask, read);
   for_each_lane(mask, [&](int l) {
-    if (read[l] == 0) return;
-    resolve({Space::global, false, read[l], size}, warp, op, from[l], l);
-    access_global(warp, op, l, from[l], read[l]);
+    if (read[l] != 0) {
+      resolve({Space::global, false, read[l], size}, warp, op, from[l], l);
+      access_global(warp, op, l, from[l], read[l]);
+    }
+    resolve(warp, op, to[l], l, size);
+    Tag other = 0;
+    const auto offset = static_cast<uint32_t>(to[l]);
+    const SharedTrouble found = shared_.start_copy(offset, size, warp.index, l, other);
+    if (found != SharedTrouble::none) report_shared(warp, op, l, offset, size, found, other);
+    copies_.add(static_cast<size_t>(warp.index * kLanes + l), offset, size);
+  });
+}
+
+void Checks::copy_groups(Warp& warp, const Op& op, uint32_t mask) {
+  const ptx::Instruction& in = *op.instruction;
+  for_each_lane(mask, [&](int l) {
+    const auto thread = static_cast<size_t>(warp.index * kLanes + l);
+    if (in.opcode != Opcode::cp_async_wait_group) copies_.commit(thread);
+    if (in.opcode == Opcode::cp_async_commit) return;
+    const auto pending = in.opcode == Opcode::cp_async_wait_all ? 0 : static_cast<uint64_t>(in.sources[0].value);
+    copies_.wait(thread, pending,
+                 [&](uint32_t offset, uint32_t bytes) { shared_.finish_copy(offset, bytes, warp.index, l); });
   });
 }
 
@@ -132,12 +153,12 @@ bool Checks::load_shared(Warp& warp, const Op& op, uint32_t mask, const uint64_t
 }
 
 void Checks::access_shared(Warp& warp, const Op& op, int lane, uint64_t offset, uint32_t bytes) {
-  const SharedAccess how = is_atomic(op)                                                ? SharedAccess::atomic
-                           : is_store(op) || op.instruction->opcode == Opcode::cp_async ? SharedAccess::store
-                                                                                        : SharedAccess::load;
+  const SharedAccess how = is_atomic(op)  ? SharedAccess::atomic
+                           : is_store(op) ? SharedAccess::store
+                                          : SharedAccess::load;
   Tag other = 0;
   const auto at = static_cast<uint32_t>(offset);
-  const bool same = is_store(op) && !store_changes(warp, op, lane, warp.cta->shared + at, bytes);
+  const bool same = how == SharedAccess::store && !store_changes(warp, op, lane, warp.cta->shared + at, bytes);
   const SharedTrouble found = shared_.access(how, at, bytes, warp.index, lane, same, other);
   if (found != SharedTrouble::none) report_shared(warp, op, lane, offset, bytes, found, other);
 }
@@ -149,15 +170,23 @@ void Checks::report_shared(Warp& warp, const Op& op, int lane, uint64_t offset, 
   if (found == SharedTrouble::uninitialised) {
     raise(OutcomeKind::memory_fault, "uninitialised read: " + where, warp, op, lane);
   }
+  if (found == SharedTrouble::in_flight) {
+    raise(OutcomeKind::memory_fault,
+          fmt::format("copy in flight: {}, where {} copies with cp.async and has not waited for it", where, who), warp,
+          op, lane);
+  }
   if (found != SharedTrouble::same_value) {
     raise(OutcomeKind::memory_fault,
           fmt::format("shared memory race: {}, {} by {} without a barrier between", where,
                       found == SharedTrouble::race_with_write ? "written" : "read", who),
           warp, op, lane);
   }
-  if (!warning_.empty()) return;
-  warning_ = fmt::format("warning: the same value written twice without a barrier between, also by {}: {}; {}", who,
-                         where, describe_place(warp, op, lane));
+  warn(fmt::format("warning: the same value written twice without a barrier between, also by {}: {}; {}", who, where,
+                   describe_place(warp, op, lane)));
+}
+
+void Checks::warn(std::string what) {
+  if (warning_.empty()) warning_ = std::move(what);
 }
 
 void Checks::access_local(Warp& warp, const Op& op, int lane, uint64_t offset, uint32_t bytes) {
@@ -173,98 +202,12 @@ void Checks::access_local(Warp& warp, const Op& op, int lane, uint64_t offset, u
   }
 }
 
-Checks::Line& Checks::line_at(uint64_t key) {
-  if (last_line_ < lines_.size() && lines_[last_line_].key == key) return lines_[last_line_];
-  const size_t mask = buckets_.size() - 1;
-  size_t bucket = (key * 0x9e3779b97f4a7c15u >> 32) & mask;
-  while (buckets_[bucket] != 0 && lines_[buckets_[bucket] - 1].key != key) bucket = (bucket + 1) & mask;
-  if (buckets_[bucket] == 0) {
-    lines_.push_back({});
-    lines_.back().key = key;
-    buckets_[bucket] = static_cast<uint32_t>(lines_.size());
-    last_line_ = lines_.size() - 1;
-    if (lines_.size() * 2 > buckets_.size()) grow();
-    return lines_.back();
-  }
-  last_line_ = buckets_[bucket] - 1;
-  return lines_[last_line_];
-}
-
-void Checks::grow() {
-  buckets_.assign(buckets_.size() * 4, 0);
-  const size_t mask = buckets_.size() - 1;
-  for (size_t i = 0; i < lines_.size(); ++i) {
-    size_t bucket = (lines_[i].key * 0x9e3779b97f4a7c15u >> 32) & mask;
-    while (buckets_[bucket] != 0) bucket = (bucket + 1) & mask;
-    buckets_[bucket] = static_cast<uint32_t>(i + 1);
-  }
-}
-
-void Checks::access_global(Warp& warp, const Op& op, int lane, uint64_t address, uint32_t bytes) {
-  Line& line = line_at(address / 64);
-  const uint64_t bits = bits_of(address, bytes);
-  const bool reads = !is_store(op) && op.instruction->atomic_op != AtomicOp::exch;
-  if (reads && (line.valid & bits) != bits) {
-    Allocation& allocation = *memory_.allocation_at(address);
-    line.valid |= std::atomic_ref<uint64_t>(allocation.valid[(address - allocation.base) / 64]).load();
-    if ((line.valid & bits) != bits) {
-      raise(OutcomeKind::memory_fault,
-            fmt::format("uninitialised read: {} bytes at {}", bytes, memory_.describe(address)), warp, op, lane);
-    }
-  }
-  use_line(line, warp, op, lane, address, bits);
-}
-
-void Checks::use_line(Line& line, Warp& warp, const Op& op, int lane, uint64_t address, uint64_t bits) {
-  const bool writes = is_store(op) || is_atomic(op);
-  if ((op.instruction->non_coherent && ((line.written | line.atomic) & bits) != 0) ||
-      (writes && (line.read_nc & bits) != 0)) {
-    raise(OutcomeKind::memory_fault, "ld.global.nc of what is written in the same launch: " + memory_.describe(address),
-          warp, op, lane);
-  }
-  (writes ? line.writer : line.reader) = {&op, warp.index, lane};
-  if (is_atomic(op)) {
-    line.atomic |= bits;
-  } else if (writes) {
-    line.written |= bits;
-  } else {
-    line.read |= bits;
-    if (op.instruction->non_coherent) line.read_nc |= bits;
-  }
-  if (writes) line.valid |= bits;
-}
-
-void Checks::merge(Cta& cta, const Line& line) {
-  const uint64_t address = line.key * 64;
-  Allocation& allocation = *memory_.allocation_at(address);
-  if (allocation.is_constant) return;
-  const size_t index = (address - allocation.base) / 64;
-  LineMarks& marks = allocation.marks[index];
-  if (marks.launch != launch_) marks = LineMarks{launch_, 0, 0, 0, 0, 0};
-  const uint64_t mine_written = line.written & (marks.read | marks.written | marks.atomic);
-  const uint64_t mine_atomic = line.atomic & (marks.read | marks.written);
-  const uint64_t mine_read = line.read & (marks.written | marks.atomic);
-  if ((mine_written | mine_atomic | mine_read) != 0) {
-    const uint64_t clash = mine_written | mine_atomic | mine_read;
-    const bool with_write = (clash & (marks.written | marks.atomic)) != 0;
-    const Use& use = (mine_written | mine_atomic) != 0 ? line.writer : line.reader;
-    raise(OutcomeKind::memory_fault,
-          fmt::format("race between CTAs: {}, also {} by CTA {} in this launch",
-                      memory_.describe(address + static_cast<uint64_t>(__builtin_ctzll(clash))),
-                      with_write ? "written" : "read", position(grid_, with_write ? marks.writer : marks.reader)),
-          cta.warps[static_cast<size_t>(use.warp)], *use.op, use.lane);
-  }
-  if ((line.written | line.atomic) != 0 && (marks.written | marks.atomic) == 0) marks.writer = cta.number;
-  if (line.read != 0 && marks.read == 0) marks.reader = cta.number;
-  marks.read |= line.read;
-  marks.written |= line.written;
-  marks.atomic |= line.atomic;
-  std::atomic_ref<uint64_t>(allocation.valid[index]).fetch_or(line.written | line.atomic);
-}
-
 void Checks::finish(Cta& cta) {
-  const std::lock_guard lock(marks_mutex_);
-  for (const Line& line : lines_) merge(cta, line);
+  if (const int thread = copies_.first_with_copies(); thread >= 0) {
+    warn(fmt::format("warning: CTA {} ends with copies in flight, of {}", describe_cta(grid_, cta.number),
+                     describe_thread(cta, thread / kLanes, thread % kLanes)));
+  }
+  if (order_ == nullptr) finish_global(cta);
 }
 
 namespace {
@@ -272,6 +215,14 @@ namespace {
 void checked_access(Warp& warp, const Op& op, uint32_t mask) {
   if (warp.cta->checks != nullptr) warp.cta->checks->access(warp, op, mask);
   (mask == kAllLanes ? op.inner.full : op.inner.masked)(warp, op, mask);
+}
+
+void checked_fence(Warp& warp, const Op& op, uint32_t mask) {
+  if (warp.cta->checks != nullptr) warp.cta->checks->fence(warp, op, mask);
+}
+
+void checked_copy_groups(Warp& warp, const Op& op, uint32_t mask) {
+  if (warp.cta->checks != nullptr) warp.cta->checks->copy_groups(warp, op, mask);
 }
 
 void checked_warp_barrier(Warp& warp, const Op& op, uint32_t mask) {
@@ -291,6 +242,13 @@ Handlers checked_handlers(const ptx::Instruction& in) {
     case Opcode::cp_async:
       if (in.space == Space::param || in.space == Space::constant) return {};
       return {&checked_access, &checked_access};
+    case Opcode::fence:
+    case Opcode::membar:
+      return {&checked_fence, &checked_fence};
+    case Opcode::cp_async_commit:
+    case Opcode::cp_async_wait_all:
+    case Opcode::cp_async_wait_group:
+      return {&checked_copy_groups, &checked_copy_groups};
     case Opcode::bar_warp:
       return {&checked_warp_barrier, &checked_warp_barrier};
     default:

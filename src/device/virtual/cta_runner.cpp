@@ -65,7 +65,8 @@ uint32_t special_value(const Cta& cta, const Warp& warp, int lane, ptx::Special 
 
 }  // namespace
 
-CtaRunner::CtaRunner(const Grid& grid, Checks* checks, Observer* observer) : grid_(grid), observer_(observer) {
+CtaRunner::CtaRunner(const Grid& grid, Checks* checks, Observer* observer, bool takes_turns)
+    : grid_(grid), observer_(observer), takes_turns_(takes_turns) {
   const auto& block = grid.shape.block;
   const size_t threads = size_t{block[0]} * block[1] * block[2], warps = (threads + kLanes - 1) / kLanes;
   const Code& code = *grid.code;
@@ -116,31 +117,46 @@ void CtaRunner::start(uint64_t number) {
   std::fill(predicates_.begin(), predicates_.end(), 0);
   for (Warp& warp : cta_.warps) start_warp(warp);
   if (cta_.checks != nullptr) cta_.checks->start(cta_);
+  next_warp_ = 0;
+  is_done_ = false;
 }
 
 uint64_t CtaRunner::run(uint64_t number, uint64_t limit) {
   start(number);
   uint64_t spent = 0;
-  for (bool all_done = false; !all_done;) {
-    bool ran = false;
-    all_done = true;
-    for (Warp& warp : cta_.warps) {
-      if (!warp.stopped) {
-        const uint64_t budget = std::min(kSlice, limit - spent);
-        spent += observer_ == nullptr ? run_warp(warp, budget) : observe_warp(warp, budget);
-        if (spent >= limit) {
-          const Op& op = grid_.code->ops[static_cast<size_t>(
-              std::min<int32_t>(warp.pc, static_cast<int32_t>(grid_.code->ops.size()) - 1))];
-          raise(OutcomeKind::run_timeout, "the limit of instructions is used up", warp, op, -1);
-        }
-        ran = true;
-      }
-      all_done = all_done && warp.stopped && !warp.waiting;
-    }
-    if (!all_done && !ran && !release_barriers()) raise_deadlock();
-  }
-  if (cta_.checks != nullptr) cta_.checks->finish(cta_);
+  while (!is_done_) spent += turn(limit - spent);
   return spent;
+}
+
+// The warps by turns; null when none can run.
+Warp* CtaRunner::next_warp() {
+  const size_t count = cta_.warps.size();
+  for (size_t i = 0; i < count; ++i) {
+    const size_t w = (next_warp_ + i) % count;
+    if (cta_.warps[w].stopped) continue;
+    next_warp_ = w + 1;
+    return &cta_.warps[w];
+  }
+  next_warp_ = 0;
+  return nullptr;
+}
+
+uint64_t CtaRunner::turn(uint64_t limit) {
+  if (Warp* warp = next_warp()) {
+    const uint64_t budget = std::min(kSlice, limit);
+    const uint64_t spent = observer_ == nullptr ? run_warp(*warp, budget) : observe_warp(*warp, budget);
+    if (spent < limit) return spent;
+    const auto last = static_cast<int32_t>(grid_.code->ops.size()) - 1;
+    const Op& op = grid_.code->ops[static_cast<size_t>(std::min(warp->pc, last))];
+    raise(OutcomeKind::run_timeout, "the limit of instructions is used up", *warp, op, -1);
+  }
+  is_done_ = std::none_of(cta_.warps.begin(), cta_.warps.end(), [](const Warp& warp) { return warp.waiting; });
+  if (is_done_) {
+    if (cta_.checks != nullptr) cta_.checks->finish(cta_);
+  } else if (!release_barriers()) {
+    raise_deadlock();
+  }
+  return 0;
 }
 
 uint64_t CtaRunner::run_warp(Warp& warp, uint64_t budget) {
@@ -155,7 +171,7 @@ uint64_t CtaRunner::run_warp(Warp& warp, uint64_t budget) {
       if (mask == 0) continue;
     }
     (mask == kAllLanes ? op.run.full : op.run.masked)(warp, op, mask);
-    if (op.may_stop && warp.stopped) break;
+    if (op.may_stop && (warp.stopped || takes_turns_)) break;
   }
   return budget - left;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "src/device/virtual/handlers.h"
@@ -16,6 +17,10 @@ namespace {
 using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
+
+bool is_global_atomic(const ptx::Instruction& in) {
+  return (in.opcode == Opcode::atom || in.opcode == Opcode::red) && in.space != ptx::Space::shared;
+}
 
 class Decoder {
  public:
@@ -174,7 +179,9 @@ class Decoder {
     op.instruction = &in;
     op.source = index;
     if (in.guard >= 0) op.guard = file_.places[static_cast<size_t>(in.guard)] * 2 + (in.guard_negated ? 1 : 0);
-    op.may_stop = in.opcode == Opcode::bar || in.opcode == Opcode::ret || in.opcode == Opcode::exit;
+    op.may_stop = in.opcode == Opcode::bar || in.opcode == Opcode::ret || in.opcode == Opcode::exit ||
+                  in.opcode == Opcode::fence || in.opcode == Opcode::membar || is_global_atomic(in) ||
+                  (in.opcode == Opcode::ld && in.order != ptx::MemoryOrder::weak);
     const bool has_pred_result = in.opcode == Opcode::setp || in.opcode == Opcode::vote || in.type == Type::pred;
     for (size_t i = 0; i < in.destinations.size(); ++i) {
       const bool is_pred = has_pred_result || (i == 1 && (in.opcode == Opcode::shfl || in.opcode == Opcode::match));
@@ -254,6 +261,10 @@ class Decoder {
 };
 
 }  // namespace
+
+bool communicates(const ptx::Kernel& kernel) {
+  return std::any_of(kernel.instructions.begin(), kernel.instructions.end(), is_global_atomic);
+}
 
 std::unique_ptr<Code> decode(ptx::Kernel kernel, std::vector<std::byte> constant_bank,
                              const std::vector<uint64_t>& globals, bool is_checked) {

@@ -5,6 +5,11 @@
 
 namespace warpwright::virtual_gpu {
 
+std::string describe_cta(const Grid& grid, uint64_t number) {
+  const auto& size = grid.shape.grid;
+  return fmt::format("({},{},{})", number % size[0], number / size[0] % size[1], number / size[0] / size[1]);
+}
+
 std::string describe_thread(const Cta& cta, int warp, int lane) {
   const auto& block = cta.grid->shape.block;
   const auto linear = static_cast<uint32_t>(warp * kLanes + lane);

@@ -18,6 +18,8 @@ struct Fault {
 
 /// `PTX line N 'opcode', CTA (x,y,z), thread (x,y,z)`.
 std::string describe_place(const Warp& warp, const Op& op, int lane);
+/// `(x,y,z)` of a CTA of the grid.
+std::string describe_cta(const Grid& grid, uint64_t number);
 /// `thread (x,y,z)` of a lane of a warp of this CTA.
 std::string describe_thread(const Cta& cta, int warp, int lane);
 

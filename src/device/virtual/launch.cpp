@@ -1,10 +1,13 @@
 // CTAs in an order that the seed permutes, over host threads.
 #include "src/device/virtual/launch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <numeric>
+#include <random>
 #include <thread>
 
 #include "src/device/virtual/checks.h"
@@ -13,6 +16,9 @@
 
 namespace warpwright::virtual_gpu {
 namespace {
+
+// CTAs that take turns. More show more, and keep more state; as many fit a small card.
+constexpr uint64_t kMostResident = 16;
 
 // The n-th CTA to run: i -> (i * step + start) mod n with step coprime to n, so that every CTA has its turn once.
 class Order {
@@ -47,12 +53,27 @@ class GridRun {
         first_fault_(count_) {}
 
   Outcome run() {
+    if (options_.checked && communicates(grid_.code->kernel)) {
+      run_by_turns();
+      return outcome();
+    }
     uint64_t jobs = options_.jobs > 0 ? static_cast<uint64_t>(options_.jobs) : std::thread::hardware_concurrency();
     jobs = std::clamp<uint64_t>(jobs, 1, std::max<uint64_t>(1, count_ / 2));
     std::vector<std::jthread> threads;
     for (uint64_t i = 1; i < jobs; ++i) threads.emplace_back([this] { work(); });
     work();
     threads.clear();
+    return outcome();
+  }
+
+ private:
+  struct Resident {
+    std::unique_ptr<Checks> checks;
+    std::unique_ptr<CtaRunner> runner;
+    uint64_t place = 0;  // in the order
+  };
+
+  Outcome outcome() const {
     Outcome out;
     out.kind = OutcomeKind::ok;
     if (first_fault_ < count_) {
@@ -63,10 +84,51 @@ class GridRun {
     return out;
   }
 
- private:
+  // CTAs that communicate: some of the grid at a time, on this thread alone, by turns that the seed decides, so that
+  // what they see of each other depends on nothing else.
+  void run_by_turns() {
+    GridOrder order;
+    std::vector<Resident> residents(std::min<uint64_t>(count_, kMostResident));
+    for (Resident& each : residents) {
+      each.checks = std::make_unique<Checks>(grid_, options_.number, marks_mutex_, &order);
+      each.runner = std::make_unique<CtaRunner>(grid_, each.checks.get(), nullptr, true);
+      each.place = next_++;
+      each.runner->start(order_.at(each.place));
+    }
+    std::mt19937_64 random(options_.seed);
+    uint64_t spent = 0;
+    while (!residents.empty()) {
+      Resident& now = residents[random() % residents.size()];
+      try {
+        spent += now.runner->turn(options_.instruction_limit - spent);
+      } catch (Fault& fault) {
+        if (fault.kind == OutcomeKind::run_timeout && next_ < count_) {
+          fault.message +=
+              fmt::format("; {} CTAs of the grid had no turn yet, which others may wait for", count_ - next_.load());
+        }
+        record(now.place, fault);
+        return;
+      }
+      if (!now.runner->is_done()) continue;
+      if (next_ < count_) {
+        now.place = next_++;
+        now.runner->start(order_.at(now.place));
+        continue;
+      }
+      keep_warning(*now.checks);
+      std::swap(now, residents.back());
+      residents.pop_back();
+    }
+  }
+
+  void keep_warning(const Checks& checks) {
+    const std::lock_guard lock(mutex_);
+    if (!checks.warning().empty() && (warning_.empty() || checks.warning() < warning_)) warning_ = checks.warning();
+  }
+
   void work() {
     std::unique_ptr<Checks> checks;
-    if (options_.checked) checks = std::make_unique<Checks>(grid_, options_.number, marks_mutex_);
+    if (options_.checked) checks = std::make_unique<Checks>(grid_, options_.number, marks_mutex_, nullptr);
     CtaRunner runner(grid_, checks.get(), nullptr);
     while (true) {
       const uint64_t i = next_.fetch_add(1);
@@ -82,9 +144,7 @@ class GridRun {
         record(i, fault);
       }
     }
-    if (checks == nullptr || checks->warning().empty()) return;
-    const std::lock_guard lock(mutex_);
-    if (warning_.empty() || checks->warning() < warning_) warning_ = checks->warning();
+    if (checks != nullptr) keep_warning(*checks);
   }
 
   // Keeps the fault that comes first in the order, whatever the threads' speed.

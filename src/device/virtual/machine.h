@@ -50,8 +50,8 @@ struct Op {
   int32_t table = 0;                      // of lop3
   int32_t target = -1, reconverge = -1;   // of a bra, indices of ops
   bool wide_values = false;               // of an ld or st: its registers have 64 bits
-  bool may_stop = false;                  // bra, exit, bar: the warp may have stopped behind it
-  int32_t source = -1;                    // index of the instruction; -1: added by the decoder
+  bool may_stop = false;  // exit, bar: the warp may have stopped; atomics, fences: other CTAs may have a turn
+  int32_t source = -1;    // index of the instruction; -1: added by the decoder
   const ptx::Instruction* instruction = nullptr;
 };
 
@@ -114,6 +114,9 @@ struct Grid {
   std::vector<std::byte> parameters;
   uint32_t shared_bytes = 0;  // static and dynamic
 };
+
+/// Whether the CTAs may tell each other something while they run: by atomics on global memory.
+bool communicates(const ptx::Kernel& kernel);
 
 struct Cta {
   const Grid* grid = nullptr;

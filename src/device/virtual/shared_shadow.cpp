@@ -79,6 +79,10 @@ bool SharedShadow::reads_ordered(const SharedCell& cell, Tag me) const {
 }
 
 SharedTrouble SharedShadow::touch(SharedCell& cell, SharedAccess how, Tag me, bool same_value, Tag& other) const {
+  if (cell.in_flight) {
+    other = cell.write_tag;
+    return SharedTrouble::in_flight;
+  }
   if (how != SharedAccess::store && !cell.valid) return SharedTrouble::uninitialised;
   SharedTrouble found = SharedTrouble::none;
   if (!(how == SharedAccess::atomic && cell.atomic) && !ordered(cell.write_tag, me)) {
@@ -102,7 +106,7 @@ SharedTrouble SharedShadow::touch(SharedCell& cell, SharedAccess how, Tag me, bo
     other = cell.read_tag;
     return SharedTrouble::race_with_read;
   }
-  cell = {me, 0, 0, true, false, how == SharedAccess::atomic, 0};
+  cell = {me, 0, 0, true, false, how == SharedAccess::atomic, false};
   return found;
 }
 
@@ -119,6 +123,20 @@ SharedTrouble SharedShadow::access(SharedAccess how, uint32_t offset, uint32_t b
     if (found != SharedTrouble::none && found != SharedTrouble::same_value) return found;
   }
   return worst;
+}
+
+SharedTrouble SharedShadow::start_copy(uint32_t offset, uint32_t bytes, int warp, int lane, Tag& other) {
+  const SharedTrouble found = access(SharedAccess::store, offset, bytes, warp, lane, false, other);
+  for (size_t word = offset / 4; word < (offset + bytes) / 4; ++word) words_[word].in_flight = true;
+  return found;
+}
+
+void SharedShadow::finish_copy(uint32_t offset, uint32_t bytes, int warp, int lane) {
+  const Tag me = time_ << 10 | static_cast<uint32_t>(warp) << 5 | static_cast<uint32_t>(lane);
+  for (size_t word = offset / 4; word < (offset + bytes) / 4; ++word) {
+    words_[word].in_flight = false;
+    words_[word].write_tag = me;
+  }
 }
 
 // Lanes that read what another lane of the access reads only mark the words as read by several.
@@ -147,7 +165,7 @@ bool SharedShadow::load_settled(uint32_t offset, uint32_t bytes, int warp, uint3
   const size_t first = offset / 4, end = first + bytes / 4;
   for (size_t word = first; word < end; ++word) {
     const SharedCell& cell = words_[word];
-    if (split_[word] != 0 || !cell.valid || time_of(cell.write_tag) >= whole_time_) return false;
+    if (split_[word] != 0 || !cell.valid || cell.in_flight || time_of(cell.write_tag) >= whole_time_) return false;
   }
   const Tag me = time_ << 10 | static_cast<uint32_t>(warp) << 5 | lane;
   for (size_t word = first; word < end; ++word) {

@@ -16,16 +16,16 @@ namespace warpwright::virtual_gpu {
 using Tag = uint32_t;
 
 enum class SharedAccess : uint8_t { load, store, atomic };
-enum class SharedTrouble : uint8_t { none, uninitialised, race_with_write, race_with_read, same_value };
+enum class SharedTrouble : uint8_t { none, uninitialised, race_with_write, race_with_read, same_value, in_flight };
 
 struct SharedCell {
-  Tag write_tag = 0;        // 0: not written by this CTA
+  Tag write_tag = 0;        // 0: not written by this CTA; of a copy: when its thread waited for it
   Tag read_tag = 0;         // of the last reader
   uint32_t read_warps = 0;  // all warps that read since the last ordered access
   bool valid = false;
-  bool several = false;  // more than one thread read
-  bool atomic = false;   // the last write was an atomic
-  uint8_t unused = 0;
+  bool several = false;    // more than one thread read
+  bool atomic = false;     // the last write was an atomic
+  bool in_flight = false;  // the last write is a copy that its thread has not waited for
 };
 
 class SharedShadow {
@@ -36,6 +36,10 @@ class SharedShadow {
   /// `other`: the thread that raced.
   SharedTrouble access(SharedAccess how, uint32_t offset, uint32_t bytes, int warp, int lane, bool same_value,
                        Tag& other);
+
+  /// A cp.async begins to write whole words, as `access` would; until it has finished, nobody may touch them.
+  SharedTrouble start_copy(uint32_t offset, uint32_t bytes, int warp, int lane, Tag& other);
+  void finish_copy(uint32_t offset, uint32_t bytes, int warp, int lane);
 
   /// The same for a load of all lanes of `mask`, whose offsets are inside and aligned; `lane`: the one in trouble.
   SharedTrouble load(const uint64_t* offsets, uint32_t mask, uint32_t bytes, int warp, int& lane, Tag& other);
