@@ -54,7 +54,10 @@ void add_workload(Row& row, const Workload& workload) {
   row.add("stride", static_cast<double>(window.stride_h * window.stride_w));
   row.add("dilation", static_cast<double>(window.dilation_h * window.dilation_w));
   row.add("is_padded", window.pad_top + window.pad_left + window.pad_bottom + window.pad_right > 0);
-  row.add_log("reduction", workload.is_matrix_product() ? static_cast<double>(workload.reduction_size()) : 0);
+  row.add_log("reduction", workload.multiply_adds() > 0 ? static_cast<double>(workload.reduction_size()) : 0);
+  row.add_log("batch", static_cast<double>(workload.batch));
+  row.add("is_transposed", workload.transposed);
+  row.add("output_element_bytes", static_cast<double>(size_bytes(y.dtype)));
   row.add_log("multiply_adds", static_cast<double>(workload.multiply_adds()));
   row.add_log("least_bytes", static_cast<double>(least_bytes(workload)));
   row.add("has_bias", workload.epilogue.bias);

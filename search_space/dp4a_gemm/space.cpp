@@ -97,6 +97,23 @@ std::optional<std::string> why_redundant(const Plan& plan, const Config& config)
   return std::nullopt;
 }
 
+/// The constraints above that most points break, by the knobs in the order of make_space, without a Plan.
+bool may_be_legal(std::span<const int64_t> knobs, const Shape& shape, const Target& target) {
+  const int64_t thread_m = knobs[0], thread_n = knobs[1], lanes_m = knobs[2], lanes_n = knobs[3];
+  const int64_t warps_m = knobs[4], warps_n = knobs[5], warps_k = knobs[6], tile_k = knobs[7];
+  const int64_t unroll = knobs[10], direct_weights = knobs[11], staged_epilogue = knobs[12];
+  const int64_t lanes = lanes_m * lanes_n;
+  if (lanes > 32) return false;
+  const int64_t slices = 32 / lanes * warps_k;
+  if (32 * warps_m * warps_n * warps_k > target.max_threads_per_block) return false;
+  if (tile_k % (kChunkBytes * slices) != 0 || unroll * kChunkBytes * slices > tile_k) return false;
+  if (direct_weights != 0 && lanes_m * warps_m > 4) return false;
+  if (staged_epilogue == 0 && (slices > 1 || (thread_n < 4 && shape.columns % 4 == 0))) return false;
+  const int64_t tile_m = thread_m * lanes_m * warps_m, tile_n = thread_n * lanes_n * warps_n;
+  return tile_m <= power_of_two_above(shape.rows) && tile_n >= 4 && tile_m * tile_n <= 32768 &&
+         tile_n <= std::max<int64_t>(4, power_of_two_above(shape.stored_columns));
+}
+
 }  // namespace
 
 std::optional<std::string> why_unsupported(const Workload& workload, const Target& target) {
@@ -145,11 +162,13 @@ Space make_space(const Workload& workload, const Target& target) {
       {"columns_first", {0, 1}},
       {"padded_rows", {0, 1}},
   };
-  return Space(kName, kSpaceVersion, std::move(knobs), [workload, target](const Config& config) {
+  auto why_bad = [workload, target](const Config& config) {
     const Plan plan(workload, config);
     auto reason = why_illegal(workload, plan, target);
     return reason ? reason : why_redundant(plan, config);
-  });
+  };
+  return Space(kName, kSpaceVersion, std::move(knobs), why_bad,
+               [shape, target](std::span<const int64_t> values) { return may_be_legal(values, shape, target); });
 }
 
 }  // namespace warpwright::dp4a_gemm

@@ -93,6 +93,52 @@ TEST_F(CostModelTest, MoreWorkTakesLonger) {
             estimate_analytically(workload_, resources, target_).total_us);
 }
 
+/// A tensor-core kernel of 128 x 128 x 64 tiles for a matrix product of 1024 x 1024 x 1024.
+Resources tensor_kernel() {
+  Resources resources;
+  resources.threads = 128;
+  resources.ctas = 64;
+  resources.smem_bytes = 3 * 256 * 64;
+  resources.registers = 200;
+  resources.tensor_products = int64_t{1} << 30;
+  resources.global_load_bytes = int64_t{64} * 16 * 256 * 64;
+  resources.global_store_bytes = 1 << 20;
+  resources.smem_bytes_moved = 3 * resources.global_load_bytes;
+  resources.steps = 16;
+  resources.stages = 3;
+  return resources;
+}
+
+double estimate_us(const Resources& resources, const char* card) {
+  return estimate_analytically(conv(32, 1024, 1024, 1), resources, target_preset(card)).total_us;
+}
+
+TEST(AnalyticEstimate, KnowsTheTensorCoresOfEachArchitecture) {
+  Resources shallow = tensor_kernel();
+  shallow.tensor_depth = 16;
+  for (const char* card : {"a100", "rtx3090", "orin", "rtx4090", "h100", "rtx5090"}) {
+    EXPECT_GT(estimate_us(shallow, card), estimate_us(tensor_kernel(), card)) << card;
+  }
+  EXPECT_EQ(estimate_us(shallow, "t4"), estimate_us(tensor_kernel(), "t4"));  // its own instruction
+  Target sparse = target_preset("a100");
+  sparse.compute_minor = 6;  // half the tensor cores an SM
+  const Workload workload = conv(32, 1024, 1024, 1);
+  EXPECT_NEAR(estimate_analytically(workload, tensor_kernel(), sparse).tensor_us,
+              2 * estimate_analytically(workload, tensor_kernel(), target_preset("a100")).tensor_us, 1e-9);
+}
+
+TEST(AnalyticEstimate, ChargesSplitKAndShallowPipelines) {
+  Resources split = tensor_kernel();
+  split.workspace_bytes = 64 * 128 * 128 * 4;
+  EXPECT_GT(estimate_us(split, "rtx4090"), estimate_us(tensor_kernel(), "rtx4090"));
+  Resources shallow = tensor_kernel();
+  shallow.stages = 2;
+  EXPECT_GT(estimate_us(shallow, "rtx4090"), estimate_us(tensor_kernel(), "rtx4090"));
+  Resources few_warps = tensor_kernel();
+  few_warps.threads = 32;  // three of the four tensor cores of an SM stand still
+  EXPECT_GT(estimate_us(few_warps, "rtx4090"), estimate_us(tensor_kernel(), "rtx4090"));
+}
+
 TEST_F(CostModelTest, FeaturesHaveOneWidthAndNoTwoNamesAlike) {
   const auto& names = feature_names();
   EXPECT_EQ(static_cast<int64_t>(names.size()), num_features());

@@ -47,6 +47,9 @@ TEST(RandomWorkload, ComesInEveryForm) {
   for (int drawn = 0; drawn < 4000; ++drawn) {
     const Workload workload = random_workload(draw);
     ++seen[std::string(name(workload.kind))];
+    seen["transposed"] += workload.kind == OpKind::matmul && workload.transposed;
+    seen["matrices"] += workload.batch > 1;
+    seen["sums"] += workload.output.dtype == DType::s32 && workload.multiply_adds() > 0;
     if (!workload.is_matrix_product()) continue;
     const Window& window = workload.window;
     const TensorForm& x = workload.inputs[0];

@@ -94,6 +94,10 @@ void dress(Draw& draw, Workload& workload) {
   Epilogue& epilogue = workload.epilogue;
   epilogue.bias = draw.chance(75);
   epilogue.table_input = workload.output.dtype;
+  if (draw.chance(12)) {  // accumulators
+    workload.output.dtype = epilogue.table_input = DType::s32;
+    return;
+  }
   if (draw.chance(20)) epilogue.table = true, epilogue.table_input = code(draw);
   if (draw.chance(60)) return;
   epilogue.residual = draw.one_of({ResidualForm::rounded, ResidualForm::unrounded});
@@ -132,6 +136,23 @@ Workload dense(Draw& draw) {
   workload.inputs = {form(draw, code(draw), rows, 1, 1, reduction)};
   workload.output = form(draw, code(draw), rows, 1, 1, draw.chance(70) ? channels(draw) : draw.between(1, 300));
   dress(draw, workload);
+  return workload;
+}
+
+Workload matmul(Draw& draw) {
+  Workload workload;
+  workload.kind = OpKind::matmul;
+  workload.batch = draw.chance(40) ? 1 : draw.between(2, 6);
+  workload.transposed = draw.chance(50);
+  const int64_t rows = draw.chance(40) ? draw.one_of<int64_t>({1, 2, 8, 16}) : draw.between(1, 80);
+  const int64_t depth = channels(draw) * (draw.chance(25) ? draw.between(1, 8) : 1), columns = channels(draw);
+  const auto matrix = [&](DType dtype, int64_t n, int64_t c) { return form(draw, dtype, workload.batch * n, 1, 1, c); };
+  workload.inputs = {matrix(code(draw), rows, depth)};
+  workload.inputs.push_back(workload.transposed ? matrix(code(draw), columns, depth)
+                                                : matrix(code(draw), depth, columns));
+  workload.output = matrix(draw.chance(30) ? DType::s32 : code(draw), rows, columns);
+  workload.x_zero_point = draw.one_of({ZeroPointForm::zero, ZeroPointForm::scalar});
+  workload.weight_zero_point = draw.one_of({ZeroPointForm::zero, ZeroPointForm::scalar});
   return workload;
 }
 
@@ -195,7 +216,7 @@ Workload layout(Draw& draw) {
   workload.kind = OpKind::layout;
   const Pixels all = pixels(draw);
   const int64_t c = channels(draw), n = all.n, h = all.h, w = all.w;
-  const DType dtype = code(draw);
+  const DType dtype = draw.chance(20) ? DType::s32 : code(draw);
   workload.inputs = {draw.chance(50) ? form(draw, dtype, n, h, w, c) : nchw_form(dtype, n, c, h, w)};
   const bool flattens = draw.chance(40);
   if (draw.chance(50)) {
@@ -220,7 +241,7 @@ Workload conversion(Draw& draw) {
 }
 
 Workload any_kind(Draw& draw) {
-  switch (draw.between(0, 9)) {
+  switch (draw.between(0, 11)) {
     case 0:
       return pool(draw);
     case 1:
@@ -232,6 +253,8 @@ Workload any_kind(Draw& draw) {
     case 4:
     case 5:
       return dense(draw);
+    case 6:
+      return matmul(draw);
     default:
       return conv2d(draw);
   }
