@@ -64,21 +64,31 @@ double cycles(const Workload& workload, const Plan& plan, const Target& target) 
   return std::pow(sum, 0.25);
 }
 
+/// Flat taps where they save a step; rows of whole groups have constant addresses and no bank conflicts.
+bool flat_taps_save(const Window& window) {
+  const int64_t rows = window.kernel_h * round_up(window.kernel_w, kGroupTaps);
+  return ceil_div(window.kernel_h * window.kernel_w, kStepTaps) < ceil_div(rows, kStepTaps);
+}
+
 /// The knobs that decide most; the others at their usual values.
 Space short_space(const Workload& workload, const Target& target) {
   const bool has_ampere = target.compute_capability() >= 80;
+  const bool flat = flat_taps_save(workload.window);
   const Space whole = make_space(workload, target);
   std::vector<Knob> knobs = whole.knobs();
   for (Knob& knob : knobs) {
     if (knob.name == "instruction") knob.values = {has_ampere ? 32 : 16};
+    if (knob.name == "flat_taps") knob.values = {flat ? 1 : 0};
     if (knob.name == "async") knob.values = {has_ampere ? 1 : 0};
     if (knob.name == "ctas_per_sm") knob.values = {1};
     if (knob.name == "warp_m") knob.values = {16, 32};
     if (knob.name == "weights_in") knob.values = {0, 2};
     if (knob.name == "tiles") knob.values = {1, 4};
   }
-  return Space(whole.family(), kSpaceVersion, std::move(knobs),
-               [whole](const Config& config) { return whole.why_illegal(config); });
+  return Space(
+      kName, kSpaceVersion, std::move(knobs),
+      [workload, target](const Config& config) { return why_illegal(workload, Plan(workload, config), target); },
+      quick_check(workload));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ int64_t estimated_registers(const Workload& workload, const Plan& plan) {
   const int64_t rows = plan.warp_m / 16;
   const int64_t zero_point = workload.weight_zero_point == ZeroPointForm::zero ? 0 : rows * 4;
   const int64_t weights = plan.column_tiles() * 2 * (held ? plan.steps : 1);
-  const int64_t copies = plan.async || plan.tiles == 1 ? 0 : plan.patch_loads * plan.vector;
+  const int64_t copies = plan.async || plan.tiles == 1 ? 0 : plan.patch_loads * (plan.vector + 1) + 8;
   return 36 + rows * plan.column_tiles() * 4 + zero_point + weights + rows * 4 + copies +
          (plan.flat_taps ? plan.groups : 0);
 }

@@ -48,6 +48,9 @@ struct Plan {
 };
 
 std::optional<std::string> why_unsupported(const Workload& workload, const Target& target);
+std::optional<std::string> why_illegal(const Workload& workload, const Plan& plan, const Target& target);
+/// By tile_h, tile_w, warps_m, warps_n, warp_m and warp_n alone.
+QuickCheck quick_check(const Workload& workload);
 Space make_space(const Workload& workload, const Target& target);
 Config choose_default(const Workload& workload, const Target& target);
 Resources resources_of(const Workload& workload, const Plan& plan);

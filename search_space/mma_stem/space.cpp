@@ -103,6 +103,24 @@ std::optional<std::string> why_unsupported(const Workload& workload, const Targe
   return std::nullopt;
 }
 
+std::optional<std::string> why_illegal(const Workload& workload, const Plan& plan, const Target& target) {
+  if (auto reason = why_bad_tile(workload, plan, target)) return reason;
+  if (auto reason = why_too_much(plan, target)) return reason;
+  return why_redundant(workload, plan);
+}
+
+QuickCheck quick_check(const Workload& workload) {
+  const int64_t most_w = 2 * std::max<int64_t>(16, workload.output.w);
+  const int64_t most_h = 2 * std::max<int64_t>(2, workload.output.h);
+  const int64_t most_n = 2 * std::max<int64_t>(16, workload.output.c + pad_lanes(workload));
+  // The first knobs of make_space.
+  return [=](std::span<const int64_t> values) {
+    const int64_t tile_h = values[1], tile_w = values[2];
+    return tile_h * tile_w % (values[3] * values[5]) == 0 && tile_w < most_w && tile_h < most_h &&
+           values[4] * values[6] < most_n;
+  };
+}
+
 Space make_space(const Workload& workload, const Target& target) {
   const TensorForm& y = workload.output;
   const int64_t lanes = power_of_two_above(y.c + pad_lanes(workload));
@@ -123,13 +141,10 @@ Space make_space(const Workload& workload, const Target& target) {
       {"tiles", {1, 2, 4, 8}},
       {"ctas_per_sm", {1, 2, 3, 4, 6, 8}},
   };
-  return Space(kName, kSpaceVersion, std::move(knobs),
-               [workload, target](const Config& config) -> std::optional<std::string> {
-                 const Plan plan(workload, config);
-                 if (auto reason = why_bad_tile(workload, plan, target)) return reason;
-                 if (auto reason = why_too_much(plan, target)) return reason;
-                 return why_redundant(workload, plan);
-               });
+  return Space(
+      kName, kSpaceVersion, std::move(knobs),
+      [workload, target](const Config& config) { return why_illegal(workload, Plan(workload, config), target); },
+      quick_check(workload));
 }
 
 }  // namespace warpwright::mma_stem

@@ -104,30 +104,33 @@ const char* const kCopyWeightsText = R"(
 )";
 
 const char* const kSharedWeightsText = R"(
-  const int4* const weights_at =
-      reinterpret_cast<const int4*>(smem + kSmemWeightsAt) + warp_n * (kWeightBytes / 16 / kWarpsN) + lane;
+  auto weights_at = [&] {
+    return smem + pinned(kSmemWeightsAt + warp_n * (kWeightBytes / kWarpsN) + lane * 16);
+  };
 )";
 
 const char* const kGlobalWeightsText = R"(
-  const int4* const weights_at = reinterpret_cast<const int4*>(weights) +
-                                 (c_block * kWarpsN + warp_n) * (kWeightBytes / 16 / kWarpsN) + lane;
+  auto weights_at = [&] {
+    return weights + pinned((c_block * kWarpsN + warp_n) * (kWeightBytes / kWarpsN) + lane * 16);
+  };
 )";
 
 const char* const kReadWeightsText = R"(
-  auto read_b = [&](unsigned (&to)[kColumnTiles][2], int step) {
+  auto read_b = [&](unsigned (&to)[kColumnTiles][2], const unsigned char* from, int step) {
 #pragma unroll
     for (int pair = 0; pair < kColumnTiles / 2; ++pair) {
-      const int4 four = weights_at[(step * (kColumnTiles / 2) + pair) * 32];
+      const int4 four = reinterpret_cast<const int4*>(from)[(step * (kColumnTiles / 2) + pair) * 32];
       to[2 * pair][0] = four.x, to[2 * pair][1] = four.y, to[2 * pair + 1][0] = four.z, to[2 * pair + 1][1] = four.w;
     }
   };
 )";
 
 const char* const kHeldWeightsText = R"(
+  const unsigned char* const held_from = weights_at();
   unsigned weights_held[kSteps][kColumnTiles][2];
 #pragma unroll
-  for (int step = 0; step < kSteps; ++step) read_b(weights_held[step], step);
-  auto load_b = [&](unsigned (&to)[kColumnTiles][2], int step) {
+  for (int step = 0; step < kSteps; ++step) read_b(weights_held[step], held_from, step);
+  auto load_b = [&](unsigned (&to)[kColumnTiles][2], const unsigned char*, int step) {
 #pragma unroll
     for (int j = 0; j < kColumnTiles; ++j) to[j][0] = weights_held[step][j][0], to[j][1] = weights_held[step][j][1];
   };
@@ -135,10 +138,11 @@ const char* const kHeldWeightsText = R"(
 
 const char* const kMultiplyText = R"(
   auto multiply_pass = [&](int (&sums)[kRowTiles][kColumnTiles][4], int (&x_sums)[kRowTiles][4], unsigned pixels_at) {
+    const unsigned char* const weights_from = weights_at();
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       unsigned b[kColumnTiles][2];
-      load_b(b, step);
+      load_b(b, weights_from, step);
 #pragma unroll
       for (int i = 0; i < kRowTiles; ++i) {
         unsigned a[4] = {};
