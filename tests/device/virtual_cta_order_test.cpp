@@ -282,6 +282,21 @@ TEST(VirtualCtaOrder, GlobalMemoryInsideACta) {
   EXPECT_NE(outcome.message.find("'data'"), std::string::npos) << outcome.message;
 }
 
+TEST(VirtualCtaOrder, TheSameValueFromSeveralThreads) {
+  const auto run = [](const std::string& value) {
+    VirtualRun device;
+    const DeviceAddress w = device.device->allocate(4, "data"), c = device.upload(std::vector<uint32_t>(1, 0), "c");
+    return device.run(kernel_of("st.global.u32 [%rd1], " + value + "; red.global.add.u32 [%rd2], 1;"), shape_of(1, 64),
+                      {w, c, c});
+  };
+  const Outcome same = run("7");
+  EXPECT_TRUE(same.ok()) << same.message;
+  EXPECT_NE(same.log.find("the same value written twice"), std::string::npos) << same.log;
+  EXPECT_NE(
+      run("%r0").message.find("race in global memory: buffer 'data' offset 0 of 4 bytes, written by thread (0,0,0)"),
+      std::string::npos);
+}
+
 // Activations are no constant input between layers: any number of CTAs may read them.
 TEST(VirtualCtaOrder, ManyMayRead) {
   const std::string body = R"(

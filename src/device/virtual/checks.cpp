@@ -19,7 +19,12 @@ using ptx::Space;
 bool is_atomic(const Op& op) { return op.instruction->opcode == Opcode::atom || op.instruction->opcode == Opcode::red; }
 bool is_store(const Op& op) { return op.instruction->opcode == Opcode::st; }
 
-// Stores what the lane stores; false when the same was there before. The next lane then sees it.
+size_t thread_of(const Warp& warp, int lane) {
+  return static_cast<size_t>(warp.index) * kLanes + static_cast<size_t>(lane);
+}
+
+}  // namespace
+
 bool store_changes(Warp& warp, const Op& op, int lane, std::byte* at, uint32_t bytes) {
   const uint32_t each = bytes / op.instruction->vector;
   bool changes = false;
@@ -31,8 +36,6 @@ bool store_changes(Warp& warp, const Op& op, int lane, std::byte* at, uint32_t b
   }
   return changes;
 }
-
-}  // namespace
 
 Checks::Checks(const Grid& grid, uint64_t launch, std::mutex& marks_mutex, GridOrder* order)
     : grid_(grid), memory_(*grid.memory), launch_(launch), marks_mutex_(marks_mutex), order_(order), buckets_(1024) {}
@@ -121,14 +124,14 @@ void Checks::copy(Warp& warp, const Op& op, uint32_t mask, const uint64_t* to) {
     const auto offset = static_cast<uint32_t>(to[l]);
     const SharedTrouble found = shared_.start_copy(offset, size, warp.index, l, other);
     if (found != SharedTrouble::none) report_shared(warp, op, l, offset, size, found, other);
-    copies_.add(static_cast<size_t>(warp.index * kLanes + l), offset, size);
+    copies_.add(thread_of(warp, l), offset, size);
   });
 }
 
 void Checks::copy_groups(Warp& warp, const Op& op, uint32_t mask) {
   const ptx::Instruction& in = *op.instruction;
   for_each_lane(mask, [&](int l) {
-    const auto thread = static_cast<size_t>(warp.index * kLanes + l);
+    const auto thread = thread_of(warp, l);
     if (in.opcode != Opcode::cp_async_wait_group) copies_.commit(thread);
     if (in.opcode == Opcode::cp_async_commit) return;
     const auto pending = in.opcode == Opcode::cp_async_wait_all ? 0 : static_cast<uint64_t>(in.sources[0].value);

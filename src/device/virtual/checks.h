@@ -18,6 +18,9 @@
 
 namespace warpwright::virtual_gpu {
 
+/// Stores at `at` what the lane of an st stores; false when the same was there before. The next lane then sees it.
+bool store_changes(Warp& warp, const Op& op, int lane, std::byte* at, uint32_t bytes);
+
 class Checks {
  public:
   /// `launch`: a number of this launch alone. `marks_mutex` guards LineMarks and valid bits of the memory. `order`: of
@@ -62,7 +65,7 @@ class Checks {
   void access_global(Warp& warp, const Op& op, int lane, uint64_t address, uint32_t bytes);
   // The same in a grid whose CTAs communicate.
   void access_ordered(Warp& warp, const Op& op, int lane, uint64_t address, uint32_t bytes);
-  void report_global(Warp& warp, const Op& op, const GlobalAccess& access, const GlobalRace& race);
+  void report_global(Warp& warp, const Op& op, const GlobalAccess& access, const GlobalRace& race, bool same_value);
   void use_line(Line& line, Warp& warp, const Op& op, int lane, uint64_t address, uint64_t bits);
   Line& line_at(uint64_t key);
   void grow();

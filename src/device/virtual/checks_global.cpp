@@ -70,11 +70,14 @@ void Checks::access_ordered(Warp& warp, const Op& op, int lane, uint64_t address
   }
   if ((kind & (kWrites | kIsAtomic)) != 0) valid |= bits;
   if (allocation.is_constant) return;
+  const bool same_value =
+      is_store(op) && !store_changes(warp, op, lane, allocation.host + (address - allocation.base), bytes);
   const GlobalAccess access{&op, kind, warp.index, lane, address, bytes};
-  if (const auto race = order_->access(place_, access)) report_global(warp, op, access, *race);
+  if (const auto race = order_->access(place_, access)) report_global(warp, op, access, *race, same_value);
 }
 
-void Checks::report_global(Warp& warp, const Op& op, const GlobalAccess& access, const GlobalRace& race) {
+void Checks::report_global(Warp& warp, const Op& op, const GlobalAccess& access, const GlobalRace& race,
+                           bool same_value) {
   const std::string where = memory_.describe(race.address);
   const bool wrote = (race.kind & (kWrites | kIsAtomic)) != 0;
   const std::string by = fmt::format("PTX line {} '{}'", race.op->instruction->line, race.op->instruction->text);
@@ -83,6 +86,11 @@ void Checks::report_global(Warp& warp, const Op& op, const GlobalAccess& access,
           access.lane);
   }
   if (race.is_known && race.cta == warp.cta->number) {
+    if (same_value && race.kind == kWrites) {
+      return warn(fmt::format("warning: the same value written twice without a barrier between, also by {}: {}; {}",
+                              describe_thread(*warp.cta, race.warp, race.lane), where,
+                              describe_place(warp, op, access.lane)));
+    }
     raise(OutcomeKind::memory_fault,
           fmt::format("race in global memory: {}, {} by {} ({}) without a barrier between", where,
                       wrote ? "written" : "read", describe_thread(*warp.cta, race.warp, race.lane), by),
