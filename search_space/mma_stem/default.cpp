@@ -54,10 +54,8 @@ double cycles(const Workload& workload, const Plan& plan, const Target& target) 
   const double latency =
       rounds * (1100 + start * 2 + tiles * (passes * own + copies * 2 + (plan.async ? 60 : 350)) + 300);
   const Resources resources = resources_of(workload, plan);
-  const double wasted = plan.store_lanes * 4 * (is_code(workload.output.dtype) ? 1 : 4) < 32 ? 2 : 1;
   const double l2 =
-      (static_cast<double>(resources.global_load_bytes) + static_cast<double>(resources.global_store_bytes) * wasted) /
-      target.sm_count / 16;
+      static_cast<double>(resources.global_load_bytes + resources.global_store_bytes) / target.sm_count / 16;
   const double few = wave_warps < 8 ? 1.1 : 1.0;
   double sum = 0;
   for (const double bound : {tensor, issue, convert, shared, latency, l2}) sum += std::pow(bound * few, 4);
@@ -84,6 +82,8 @@ Space short_space(const Workload& workload, const Target& target) {
     if (knob.name == "warp_m") knob.values = {16, 32};
     if (knob.name == "weights_in") knob.values = {0, 2};
     if (knob.name == "tiles") knob.values = {1, 4};
+    // Four lanes store 16 channels: half a sector.
+    if (knob.name == "warp_n" && knob.values.size() > 1) knob.values.erase(knob.values.begin());
   }
   return Space(
       kName, kSpaceVersion, std::move(knobs),

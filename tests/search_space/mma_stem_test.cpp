@@ -12,6 +12,8 @@
 #include "measure/trial_buffers.h"
 #include "search_space/mma_stem/mma_stem.h"
 #include "src/device/device.h"
+#include "src/device/virtual/kernel_quality.h"
+#include "src/device/virtual/virtual_device.h"
 #include "src/reference/reference.h"
 #include "tests/reference/examples/workloads.h"
 
@@ -87,6 +89,16 @@ CompiledKernel compiled(const Workload& workload, const Config& config, const Ta
   return std::get<CompiledKernel>(result);
 }
 
+std::vector<Tensor> pack_all(const Workload& workload, const Config& config, const KernelSource& kernel,
+                             const Values& values) {
+  std::vector<Tensor> packed(kernel.arguments.size());
+  for (size_t i = 0; i < packed.size(); ++i) {
+    const KernelArgument& argument = kernel.arguments[i];
+    if (!argument.name.empty()) packed[i] = mma_stem_family().pack(workload, config, argument.name, values);
+  }
+  return packed;
+}
+
 void expect_exact(const Workload& workload, const Config& config, const Target& target) {
   const KernelFamily& family = mma_stem_family();
   const KernelSource kernel = family.emit(workload, config, target);
@@ -97,11 +109,7 @@ void expect_exact(const Workload& workload, const Config& config, const Target& 
   std::vector<const Tensor*> inputs;
   for (const Tensor& input : example.inputs) inputs.push_back(&input);
   const Tensor expected = run_reference(workload, example.values, inputs);
-  std::vector<Tensor> packed(kernel.arguments.size());
-  for (size_t i = 0; i < packed.size(); ++i) {
-    const KernelArgument& argument = kernel.arguments[i];
-    if (!argument.name.empty()) packed[i] = family.pack(workload, config, argument.name, example.values);
-  }
+  const std::vector<Tensor> packed = pack_all(workload, config, kernel, example.values);
   const std::unique_ptr<Device> device = open_device("virtual:" + target.name);
   TrialBuffers buffers(*device, {workload, example, expected, kernel.arguments, packed});
   buffers.poison();
@@ -147,6 +155,31 @@ TEST(MmaStem, DefaultsCompileWithoutSpills) {
       EXPECT_EQ(kernel.spill_store_bytes, 0);
       EXPECT_NE(kernel.ptx.find("mma.sync"), std::string::npos);
     }
+  }
+}
+
+TEST(MmaStem, DefaultsHaveNoBankConflictsAndWideAccesses) {
+  const Target& target = target_preset("rtx4090");
+  // Without padding: a warp that copies in part and fills in part needs more wavefronts than its bytes.
+  for (const Workload& workload :
+       {stem(image(1, 232, 232, 3), 64, square_window(7, 2, 0), {u8, s8, u8, scalar, zero}),
+        stem(image(1, 228, 228, 3), 32, square_window(3, 2, 0), {u8, s8, u8, scalar, zero})}) {
+    const Config config = mma_stem_family().default_config(workload, target);
+    SCOPED_TRACE(summary(config) + " of " + workload.summary());
+    const KernelSource kernel = mma_stem_family().emit(workload, config, target);
+    const CompiledKernel binary = compiled(workload, config, target);
+    const Example example = make_example(workload, 1);
+    const Tensor expected(workload.output.dtype, {workload.output.buffer_elements()});
+    const std::vector<Tensor> packed = pack_all(workload, config, kernel, example.values);
+    const std::unique_ptr<ProfilingDevice> device = open_virtual_device(target, {.checked = false});
+    TrialBuffers buffers(*device, {workload, example, expected, kernel.arguments, packed});
+    const KernelQuality counts =
+        quality(binary, device->profile({device->load(binary), kernel.launch, buffers.arguments()}));
+    EXPECT_EQ(counts.matrix_conflicts, 0u);
+    EXPECT_EQ(counts.copy_conflicts, 0u);
+    EXPECT_EQ(counts.other_conflicts, 0u);
+    EXPECT_EQ(counts.copies.narrow, 0u);
+    EXPECT_EQ(counts.stores.partial, 0u);
   }
 }
 
