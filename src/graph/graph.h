@@ -21,7 +21,8 @@ enum class NodeKind {
   quantize,
   dequantize,
   conv,
-  gemm,  // also MatMul with a constant matrix
+  gemm,    // also MatMul with a constant matrix
+  matmul,  // of two matrices that are no constants: [batch * M, K] by [batch * K, N]
   relu,
   clip,
   hard_sigmoid,
@@ -35,9 +36,11 @@ enum class NodeKind {
   average_pool,
   concat,
   reshape,
+  transpose,  // of the last two dimensions
   identity,
+  integer,  // float32 that holds integers, sums of codes, to s32: behind ConvInteger and MatMulInteger
   // made by passes
-  product,  // codes and constant codes to a float32 tensor: acc + bias as integers, with the scales that it stands for
+  product,  // codes (and constant codes) to a float32 tensor: acc + bias as integers, with the scales it stands for
   step,     // an operator of the Program: workload and values
 };
 
@@ -72,6 +75,7 @@ struct Node {
   Window window;                                       // conv, pools
   int64_t groups = 1;                                  // conv
   bool count_include_pad = false;                      // average_pool
+  int64_t batch = 1;                                   // matmul
   bool transposed_weights = false;                     // gemm: the constant matrix is [N, K]
   float alpha = 1.0f;                                  // gemm, hard_sigmoid, leaky_relu
   float beta = 1.0f;                                   // gemm, hard_sigmoid
@@ -81,7 +85,7 @@ struct Node {
 
   ProductScales scales;  // product
   Workload workload;     // product: without forms and epilogue; step: forms once choose_layouts has run
-  Values values;         // product: weights, weight_zero_point, bias, x_zero_point; step: those of its kind
+  Values values;         // product: what its kind has without an epilogue; step: all of its kind
 
   bool is_step(OpKind op) const { return kind == NodeKind::step && workload.kind == op; }
 };

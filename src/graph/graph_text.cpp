@@ -12,11 +12,12 @@ namespace warpwright {
 
 namespace {
 
-constexpr std::array<std::pair<NodeKind, std::string_view>, 20> kKinds{{
+constexpr std::array<std::pair<NodeKind, std::string_view>, 23> kKinds{{
     {NodeKind::quantize, "QuantizeLinear"},
     {NodeKind::dequantize, "DequantizeLinear"},
     {NodeKind::conv, "Conv"},
     {NodeKind::gemm, "Gemm"},
+    {NodeKind::matmul, "MatMul"},
     {NodeKind::relu, "Relu"},
     {NodeKind::clip, "Clip"},
     {NodeKind::hard_sigmoid, "HardSigmoid"},
@@ -30,7 +31,9 @@ constexpr std::array<std::pair<NodeKind, std::string_view>, 20> kKinds{{
     {NodeKind::average_pool, "AveragePool"},
     {NodeKind::concat, "Concat"},
     {NodeKind::reshape, "Reshape"},
+    {NodeKind::transpose, "Transpose"},
     {NodeKind::identity, "Identity"},
+    {NodeKind::integer, "int32 sums"},
     {NodeKind::product, "product"},
     {NodeKind::step, "step"},
 }};

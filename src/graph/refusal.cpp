@@ -29,6 +29,15 @@ std::string why_product(const Graph& graph, const GraphIndex& index, const Node&
   return "its bias is no constant that can become int32";
 }
 
+std::string why_matmul(const Graph& graph, const GraphIndex& index, const Node& node) {
+  for (const TensorId input : node.inputs) {
+    if (!dequantized_codes(graph, index, input)) {
+      return fmt::format("its operand \"{}\" does not come from 8-bit codes with one scale", graph.tensor(input).name);
+    }
+  }
+  return "it stays in float32";
+}
+
 std::string why_quantize(const Graph& graph, const GraphIndex& index, const Node& node) {
   if (!node.quantization.per_tensor()) return "an activation with more than one scale is not supported";
   const ClampChain chain = clamp_chain(graph, index, node.inputs[0]);
@@ -59,6 +68,12 @@ std::string why(const Graph& graph, const GraphIndex& index, const Node& node) {
     case NodeKind::conv:
     case NodeKind::gemm:
       return why_product(graph, index, node);
+    case NodeKind::matmul:
+      return why_matmul(graph, index, node);
+    case NodeKind::integer:
+      return "its operands are no 8-bit codes that it can take";
+    case NodeKind::transpose:
+      return "transposes are taken where they swap rows and columns of the second operand of a MatMul only";
     case NodeKind::product:
       return "no QuantizeLinear follows it: float32 results of products are not supported";
     case NodeKind::quantize:
@@ -83,6 +98,7 @@ std::string why(const Graph& graph, const GraphIndex& index, const Node& node) {
 
 std::string_view onnx_name(const Node& node) {
   if (node.kind != NodeKind::product) return name(node.kind);
+  if (node.workload.kind == OpKind::matmul) return "MatMul";
   return node.workload.kind == OpKind::conv2d ? "Conv" : "Gemm or MatMul";
 }
 

@@ -216,7 +216,10 @@ class Importer {
       const TensorId id = tensors_.id(output.name());
       const int declared = output.type().tensor_type().elem_type();
       const DType dtype = graph_.tensor(id).dtype;
-      const int computed = dtype == DType::f32 ? kFloat32 : dtype == DType::u8 ? kUint8 : kInt8;
+      const int computed = dtype == DType::f32   ? kFloat32
+                           : dtype == DType::s32 ? kInt32
+                           : dtype == DType::u8  ? kUint8
+                                                 : kInt8;
       if (declared != 0 && declared != computed) {
         throw UsageError(fmt::format("graph output \"{}\" is declared {} and computed as {}", output.name(),
                                      element_type_name(declared), name(dtype)));

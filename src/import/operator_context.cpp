@@ -197,6 +197,28 @@ Quantization OperatorContext::quantization(int scale_input, int zero_point_input
   return result;
 }
 
+Quantization OperatorContext::unit_quantization(int zero_point_input, DType codes, int64_t axis,
+                                                const std::string& codes_name, const Shape& shape) const {
+  Quantization result;
+  result.dtype = codes;
+  if (!has_input(zero_point_input)) return result;
+  const OnnxConstant* zero_point = constant_input(zero_point_input);
+  if (!zero_point) throw UsageError(fmt::format("zero point \"{}\" is no constant", input_name(zero_point_input)));
+  if (code_type(*zero_point) != codes) {
+    throw UsageError(fmt::format("\"{}\" is {}, its zero point \"{}\" is {}", codes_name, name(codes), zero_point->name,
+                                 element_type_name(zero_point->type)));
+  }
+  result.zero_point = read_zero_points(*zero_point);
+  result.scale.assign(result.zero_point.size(), 1.0f);
+  if (result.per_tensor()) return result;
+  result.axis = normalized_axis(axis, shape.size());
+  if (zero_point->shape.size() != 1 || zero_point->size() != shape[static_cast<size_t>(result.axis)]) {
+    throw UsageError(fmt::format("zero point \"{}\" has {} elements, dimension {} of \"{}\" is {}", zero_point->name,
+                                 zero_point->size(), result.axis, codes_name, shape[static_cast<size_t>(result.axis)]));
+  }
+  return result;
+}
+
 Shape broadcast(const Shape& a, const Shape& b) {
   Shape result(std::max(a.size(), b.size()), 1);
   for (size_t i = 0; i < result.size(); ++i) {

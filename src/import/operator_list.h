@@ -32,6 +32,10 @@ void import_global_average_pool(OperatorContext& context);
 void import_concat(OperatorContext& context);
 void import_flatten(OperatorContext& context);
 void import_reshape(OperatorContext& context);
+void import_transpose(OperatorContext& context);
+// operators_integer.cpp
+void import_conv_integer(OperatorContext& context);
+void import_matmul_integer(OperatorContext& context);
 // operators_qlinear.cpp
 void import_qlinear_conv(OperatorContext& context);
 void import_qlinear_matmul(OperatorContext& context);

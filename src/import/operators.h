@@ -63,10 +63,14 @@ class OperatorContext {
   void finish_alias();
   /// Throws UsageError unless the tensor hangs on no graph input.
   void require_constant(TensorId id, const std::string& what) const;
+  bool is_derived_from_constants(TensorId id) const { return tensors_.is_derived_from_constants(id); }
 
   /// Scale and zero point from two constant inputs, checked against the codes' type; `axis` as the attribute gives it.
   Quantization quantization(int scale_input, int zero_point_input, std::optional<DType> codes, int64_t axis,
                             const std::string& codes_name, const Shape& shape) const;
+  /// The same for codes of scale 1; their zero point may be absent.
+  Quantization unit_quantization(int zero_point_input, DType codes, int64_t axis, const std::string& codes_name,
+                                 const Shape& shape) const;
 
   Graph& graph;
   Attributes attributes;
@@ -102,8 +106,16 @@ struct UnplacedNode {
 UnplacedNode convolution(OperatorContext& context, TensorId x, TensorId w, TensorId bias);
 UnplacedNode average_pool(OperatorContext& context, TensorId x);
 UnplacedNode global_average_pool(OperatorContext& context, TensorId x);
-/// x times the constant matrix w, rows of more than two dimensions made one; quantized if `y` says so.
-void finish_matmul(OperatorContext& context, TensorId x, TensorId w, const std::optional<Quantization>& y);
+/// What becomes of the float32 result of a product.
+struct ProductResult {
+  std::optional<Quantization> quantized;
+  bool as_integers = false;  // int32: it holds sums of codes
+};
+/// Places `made` over `inputs`, and what turns its result into that.
+void finish_product(OperatorContext& context, UnplacedNode made, std::vector<TensorId> inputs,
+                    const ProductResult& result);
+/// x times w, a constant matrix or matrices of as many batches as x; rows of more than two dimensions made one.
+void finish_matmul(OperatorContext& context, TensorId x, TensorId w, const ProductResult& result);
 
 Node quantize_node(const Quantization& quantization);
 Node dequantize_node(const Quantization& quantization);

@@ -1,6 +1,9 @@
 // Operators that move elements and change none.
 #include <fmt/core.h>
 
+#include <numeric>
+#include <utility>
+
 #include "src/core/error.h"
 #include "src/import/operator_list.h"
 
@@ -82,6 +85,29 @@ void import_reshape(OperatorContext& context) {
   }
   if (open) shape[*open] = rest;
   finish_reshape(context, std::move(shape));
+}
+
+/// Only what a product can take in: rows and columns swapped.
+void import_transpose(OperatorContext& context) {
+  context.require_inputs(1, 1);
+  const GraphTensor& x = context.input_tensor(0);
+  const size_t rank = x.shape.size();
+  std::vector<int64_t> swapped(rank);
+  std::iota(swapped.begin(), swapped.end(), 0);
+  std::vector<int64_t> order(swapped.rbegin(), swapped.rend());
+  if (context.attributes.has("perm")) order = context.attributes.integers("perm");
+  if (rank >= 2) std::swap(swapped[rank - 2], swapped[rank - 1]);
+  if (rank < 2 || order != swapped) {
+    throw UsageError(
+        fmt::format("perm {} of {} dimensions: only swapping the last two is supported, before the second "
+                    "operand of a MatMul",
+                    to_text(order), rank));
+  }
+  Node node;
+  node.kind = NodeKind::transpose;
+  Shape shape = x.shape;
+  std::swap(shape[rank - 2], shape[rank - 1]);
+  context.finish(std::move(node), {context.input(0)}, x.dtype, std::move(shape));
 }
 
 }  // namespace warpwright

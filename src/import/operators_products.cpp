@@ -95,41 +95,104 @@ void import_gemm(OperatorContext& context) {
   context.finish(std::move(node), {x_id, w_id, bias_id}, DType::f32, {x.shape[0], columns});
 }
 
-void finish_matmul(OperatorContext& context, TensorId x_id, TensorId w_id, const std::optional<Quantization>& y) {
-  const GraphTensor x = context.graph.tensor(x_id);
-  const GraphTensor w = context.graph.tensor(w_id);
-  context.require_constant(w_id, "the second operand");
-  if (x.shape.size() < 2 || w.shape.size() != 2) {
-    throw UsageError(
-        fmt::format("operands of shape {} and {}: the first must have two dimensions or more, the second two",
-                    to_text(x.shape), to_text(w.shape)));
+void finish_product(OperatorContext& context, UnplacedNode made, std::vector<TensorId> inputs,
+                    const ProductResult& result) {
+  Shape shape = made.shape;
+  if (!result.quantized && !result.as_integers) {
+    return context.finish(std::move(made.node), std::move(inputs), DType::f32, std::move(shape));
   }
-  const int64_t depth = w.shape[0], columns = w.shape[1];
-  if (x.shape.back() != depth) {
-    throw UsageError(fmt::format("\"{}\" has {} columns, \"{}\" expects {}", x.name, x.shape.back(), w.name, depth));
+  const TensorId real =
+      context.add_inner(std::move(made.node), std::move(inputs), DType::f32, std::move(made.shape), "y");
+  if (result.quantized) {
+    return context.finish(quantize_node(*result.quantized), {real}, result.quantized->dtype, std::move(shape));
   }
-  Node node;
-  node.kind = NodeKind::gemm;
+  Node integer;
+  integer.kind = NodeKind::integer;
+  context.finish(std::move(integer), {real}, DType::s32, std::move(shape));
+}
+
+namespace {
+
+TensorId reshaped(OperatorContext& context, TensorId id, Shape shape, const std::string& suffix) {
+  const DType dtype = context.graph.tensor(id).dtype;
+  if (context.graph.tensor(id).shape == shape) return id;
   Node reshape;
   reshape.kind = NodeKind::reshape;
-  Shape shape = x.shape;
-  shape.back() = columns;
-  const Shape flat{element_count(x.shape) / depth, columns};
-  const bool is_flat = x.shape.size() == 2;
-  if (!is_flat) x_id = context.add_inner(reshape, {x_id}, DType::f32, {flat[0], depth}, "rows");
-  if (is_flat && !y) return context.finish(node, {x_id, w_id, kNoTensor}, DType::f32, shape);
-  TensorId result = context.add_inner(node, {x_id, w_id, kNoTensor}, DType::f32, flat, "product");
-  if (!is_flat && !y) return context.finish(reshape, {result}, DType::f32, shape);
-  if (is_flat) return context.finish(quantize_node(*y), {result}, y->dtype, shape);
-  result = context.add_inner(quantize_node(*y), {result}, y->dtype, flat, "codes");
-  context.finish(reshape, {result}, y->dtype, shape);
+  return context.add_inner(std::move(reshape), {id}, dtype, std::move(shape), suffix);
+}
+
+/// Matrices of a tensor of two dimensions or more, and the dimensions before them without leading ones.
+struct Matrices {
+  explicit Matrices(const GraphTensor& tensor) {
+    if (tensor.shape.size() < 2) {
+      throw UsageError(fmt::format("\"{}\" of shape {} is no matrix", tensor.name, to_text(tensor.shape)));
+    }
+    rows = tensor.shape[tensor.shape.size() - 2], columns = tensor.shape.back();
+    auto first = tensor.shape.begin();
+    while (first != tensor.shape.end() - 2 && *first == 1) ++first;
+    batch.assign(first, tensor.shape.end() - 2);
+  }
+  Shape batch;
+  int64_t rows = 0, columns = 0;
+};
+
+/// The operands of a product as matrices [rows, columns], batch behind batch.
+UnplacedNode flat_matmul(OperatorContext& context, TensorId& x_id, TensorId& w_id) {
+  const GraphTensor x = context.graph.tensor(x_id), w = context.graph.tensor(w_id);
+  const Matrices a(x), b(w);
+  if (a.columns != b.rows) {
+    throw UsageError(fmt::format("\"{}\" has {} columns, \"{}\" expects {}", x.name, a.columns, w.name, b.rows));
+  }
+  UnplacedNode made;
+  if (context.is_derived_from_constants(w_id)) {
+    if (w.shape.size() != 2) {
+      throw UsageError(fmt::format("operands of shape {} and {}: a constant second operand must have two dimensions",
+                                   to_text(x.shape), to_text(w.shape)));
+    }
+    made.node.kind = NodeKind::gemm;
+  } else {
+    made.node.kind = NodeKind::matmul;
+    made.node.batch = element_count(b.batch);
+    if (!b.batch.empty() && a.batch != b.batch) {
+      throw UsageError(fmt::format("operands of shape {} and {}: batches that differ are not supported",
+                                   to_text(x.shape), to_text(w.shape)));
+    }
+    w_id = reshaped(context, w_id, {element_count(w.shape) / b.columns, b.columns}, "matrices");
+  }
+  made.shape = {element_count(x.shape) / a.columns, b.columns};
+  x_id = reshaped(context, x_id, {made.shape[0], a.columns}, "rows");
+  return made;
+}
+
+}  // namespace
+
+void finish_matmul(OperatorContext& context, TensorId x_id, TensorId w_id, const ProductResult& result) {
+  Shape shape = context.graph.tensor(x_id).shape;
+  UnplacedNode made = flat_matmul(context, x_id, w_id);
+  shape.back() = made.shape[1];
+  std::vector<TensorId> inputs{x_id, w_id};
+  if (made.node.kind == NodeKind::gemm) inputs.push_back(kNoTensor);
+  if (shape == made.shape) return finish_product(context, std::move(made), std::move(inputs), result);
+  const Shape flat = made.shape;
+  TensorId id = context.add_inner(std::move(made.node), std::move(inputs), DType::f32, Shape(flat), "product");
+  if (result.quantized) {
+    id = context.add_inner(quantize_node(*result.quantized), {id}, result.quantized->dtype, Shape(flat), "codes");
+  } else if (result.as_integers) {
+    Node integer;
+    integer.kind = NodeKind::integer;
+    id = context.add_inner(std::move(integer), {id}, DType::s32, Shape(flat), "sums");
+  }
+  Node reshape;
+  reshape.kind = NodeKind::reshape;
+  const DType dtype = context.graph.tensor(id).dtype;
+  context.finish(std::move(reshape), {id}, dtype, std::move(shape));
 }
 
 void import_matmul(OperatorContext& context) {
   context.require_inputs(2, 2);
   require_real(context.input_tensor(0));
   require_real(context.input_tensor(1));
-  finish_matmul(context, context.input(0), context.input(1), std::nullopt);
+  finish_matmul(context, context.input(0), context.input(1), {});
 }
 
 }  // namespace warpwright

@@ -61,15 +61,6 @@ TensorId dequantized_bias(OperatorContext& context, int index, TensorId x, Tenso
   return context.add_inner(dequantize_node(quantization), {id}, DType::f32, Shape(bias.shape), "bias");
 }
 
-/// Places `made` over `inputs` and quantizes its result.
-void finish_quantized(OperatorContext& context, UnplacedNode made, std::vector<TensorId> inputs,
-                      const Quantization& output) {
-  Shape shape = made.shape;
-  const TensorId real =
-      context.add_inner(std::move(made.node), std::move(inputs), DType::f32, std::move(made.shape), "y");
-  context.finish(quantize_node(output), {real}, output.dtype, std::move(shape));
-}
-
 void finish_binary(OperatorContext& context, NodeKind kind) {
   context.require_inputs(7, 8);
   const TensorId a = dequantized(context, 0, "a");
@@ -77,14 +68,14 @@ void finish_binary(OperatorContext& context, NodeKind kind) {
   UnplacedNode made;
   made.node.kind = kind;
   made.shape = broadcast(context.graph.tensor(a).shape, context.graph.tensor(b).shape);
-  finish_quantized(context, std::move(made), {a, b}, output_quantization(context, 6, context.input_tensor(0).dtype));
+  finish_product(context, std::move(made), {a, b}, {output_quantization(context, 6, context.input_tensor(0).dtype)});
 }
 
 void finish_unary(OperatorContext& context, Node node) {
   context.require_inputs(4, 5);
   const TensorId x = dequantized(context, 0, "x");
   UnplacedNode made{std::move(node), context.graph.tensor(x).shape};
-  finish_quantized(context, std::move(made), {x}, output_quantization(context, 3, context.input_tensor(0).dtype));
+  finish_product(context, std::move(made), {x}, {output_quantization(context, 3, context.input_tensor(0).dtype)});
 }
 
 void refuse_channels_last(OperatorContext& context) {
@@ -99,14 +90,14 @@ void import_qlinear_conv(OperatorContext& context) {
   const TensorId w = dequantized(context, 3, "w", 0);
   const TensorId bias = dequantized_bias(context, 8, x, w, 1.0f);
   const Quantization y = output_quantization(context, 6, DType::u8);
-  finish_quantized(context, convolution(context, x, w, bias), {x, w, bias}, y);
+  finish_product(context, convolution(context, x, w, bias), {x, w, bias}, {y});
 }
 
 void import_qlinear_matmul(OperatorContext& context) {
   context.require_inputs(8, 8);
   const TensorId a = dequantized(context, 0, "a");
   const TensorId b = dequantized(context, 3, "b", 1);
-  finish_matmul(context, a, b, output_quantization(context, 6, DType::u8));
+  finish_matmul(context, a, b, {output_quantization(context, 6, DType::u8)});
 }
 
 void import_qgemm(OperatorContext& context) {
@@ -137,7 +128,7 @@ void import_qgemm(OperatorContext& context) {
   if (bias != kNoTensor && element_count(context.graph.tensor(bias).shape) != columns) {
     throw UsageError(fmt::format("C \"{}\" is no row of {} elements", context.input_name(6), columns));
   }
-  finish_quantized(context, std::move(made), {a, b, bias}, output_quantization(context, 7, DType::u8));
+  finish_product(context, std::move(made), {a, b, bias}, {output_quantization(context, 7, DType::u8)});
 }
 
 void import_qlinear_add(OperatorContext& context) { finish_binary(context, NodeKind::add); }
@@ -161,14 +152,14 @@ void import_qlinear_average_pool(OperatorContext& context) {
   context.require_inputs(4, 5);
   refuse_channels_last(context);
   const TensorId x = dequantized(context, 0, "x");
-  finish_quantized(context, average_pool(context, x), {x}, output_quantization(context, 3, DType::u8));
+  finish_product(context, average_pool(context, x), {x}, {output_quantization(context, 3, DType::u8)});
 }
 
 void import_qlinear_global_average_pool(OperatorContext& context) {
   context.require_inputs(4, 5);
   refuse_channels_last(context);
   const TensorId x = dequantized(context, 0, "x");
-  finish_quantized(context, global_average_pool(context, x), {x}, output_quantization(context, 3, DType::u8));
+  finish_product(context, global_average_pool(context, x), {x}, {output_quantization(context, 3, DType::u8)});
 }
 
 void import_qlinear_concat(OperatorContext& context) {
@@ -194,7 +185,7 @@ void import_qlinear_concat(OperatorContext& context) {
     made.shape[at] += part[at];
   }
   if (inputs.empty()) throw UsageError("no parts to join");
-  finish_quantized(context, std::move(made), std::move(inputs), y);
+  finish_product(context, std::move(made), std::move(inputs), {y});
 }
 
 }  // namespace warpwright

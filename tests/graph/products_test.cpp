@@ -175,6 +175,72 @@ TEST(Products, UnroundedResidual) {
   EXPECT_FALSE(conv.values.count("lo"));
 }
 
+/// MatMul of two codes [2, 3, 4] and [2, 4, 5] (a Transpose of [2, 5, 4] if so), flat as the importer makes it.
+TensorId matmul(GraphBuilder& builder, bool transposed) {
+  TensorId a = builder.input("a", DType::u8, {2, 3, 4});
+  TensorId b = builder.input("b", DType::s8, transposed ? Shape{2, 5, 4} : Shape{2, 4, 5});
+  a = builder.reshape(builder.dequantize(a, "a_real", 0.25f, 3), "a_rows", {6, 4});
+  b = builder.dequantize(b, "b_real", 0.5f, 0);
+  if (transposed) {
+    Node transpose;
+    transpose.kind = NodeKind::transpose;
+    b = builder.add(transpose, {b}, "b_transposed", DType::f32, {2, 4, 5});
+  }
+  b = builder.reshape(b, "b_rows", {8, 5});
+  Node node;
+  node.kind = NodeKind::matmul;
+  node.batch = 2;
+  return builder.add(node, {a, b}, "matmul", DType::f32, {6, 5});
+}
+
+TEST(Products, MatmulOfTwoActivations) {
+  for (const bool transposed : {false, true}) {
+    GraphBuilder builder;
+    builder.output(builder.quantize(matmul(builder, transposed), "y", DType::u8, 0.3f, 10));
+    const Graph graph = passed(builder);
+    const Node* node = find_step(graph, OpKind::matmul);
+    ASSERT_NE(node, nullptr);
+    EXPECT_EQ(node->workload.batch, 2);
+    EXPECT_EQ(node->workload.transposed, transposed);
+    EXPECT_EQ(node->workload.x_zero_point, ZeroPointForm::scalar);
+    EXPECT_EQ(node->workload.weight_zero_point, ZeroPointForm::zero);
+    EXPECT_EQ(node->workload.inputs[1].n, transposed ? 10 : 8);
+    EXPECT_EQ(integer_value(*node, "a_zero_point"), 3);
+    EXPECT_EQ(real_value(*node, "multiplier"), (0.25f * 0.5f) / 0.3f);
+    EXPECT_EQ(integer_value(*node, "pad_code"), 10);
+    EXPECT_NO_THROW(lower(builder.graph()));
+  }
+}
+
+TEST(Products, SumsThatAreWantedAreInt32) {
+  GraphBuilder builder;
+  Node integer;
+  integer.kind = NodeKind::integer;
+  builder.output(builder.add(integer, {matmul(builder, false)}, "sums", DType::s32, {6, 5}));
+  const TensorId conv = builder.conv(real_input(builder), "conv", 4, 7);
+  builder.output(builder.add(integer, {conv}, "conv_sums", DType::s32, {1, 4, 3, 3}));
+  const Program program = lower(builder.graph());
+  for (const ProgramPort& port : program.outputs) {
+    EXPECT_EQ(port.dtype, DType::s32);
+    EXPECT_EQ(program.tensors[static_cast<size_t>(port.tensor)].form.layout, Layout::nchw);
+  }
+  for (const ProgramStep& step : program.steps) EXPECT_NO_THROW(check(step.workload, step.values));
+}
+
+TEST(Products, TransposesElsewhereAreRefusedByName) {
+  GraphBuilder builder;
+  Node transpose;
+  transpose.kind = NodeKind::transpose;
+  const TensorId x = builder.input("x", DType::u8, {4, 5});
+  builder.output(builder.add(transpose, {x}, "lonely_transpose", DType::u8, {5, 4}));
+  try {
+    lower(builder.graph());
+    FAIL() << "taken";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("lonely_transpose"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Products, FloatResultsAreRefusedByName) {
   GraphBuilder builder;
   builder.output(builder.conv(real_input(builder), "lonely_conv", 2, 7));

@@ -45,7 +45,7 @@ void center(Node& node) {
 
 void center_weights(Graph& graph) {
   for (Node& node : graph.nodes) {
-    if (node.kind == NodeKind::product) center(node);
+    if (node.kind == NodeKind::product && node.workload.is_matrix_product()) center(node);
   }
 }
 

@@ -1,5 +1,6 @@
-// Pass: codes are NHWC with padded channels inside the network and NCHW at its ends; float32 is NCHW. Layout steps
-// stand where a tensor changes between the two; a reshape that moves no byte goes.
+// Pass: codes are NHWC with padded channels inside the network and NCHW at its ends; float32 is NCHW; int32 is NHWC
+// where a product writes it, else NCHW. Layout steps stand where a tensor changes between the two; a reshape that moves
+// no byte goes.
 #include <algorithm>
 #include <numeric>
 
@@ -20,6 +21,7 @@ std::optional<int32_t> zero_point_read(const Node& node, size_t slot) {
       break;
     case OpKind::add:
     case OpKind::mul:
+    case OpKind::matmul:
       name = slot == 0 ? "a_zero_point" : "b_zero_point";
       break;
     case OpKind::average_pool:
@@ -76,6 +78,14 @@ void drop_idle_reshapes(Graph& graph) {
   remove_dead_nodes(graph);
 }
 
+/// Codes, and the sums that a product writes.
+bool lies_in_nhwc(const Graph& graph, const GraphIndex& index, TensorId id) {
+  const DType dtype = graph.tensor(id).dtype;
+  if (dtype != DType::s32) return is_code(dtype);
+  const int producer = index.producer(id);
+  return producer >= 0 && !graph.nodes[static_cast<size_t>(producer)].is_step(OpKind::layout);
+}
+
 /// A layout step behind each graph input of codes and before each graph output of codes.
 void convert_ends(Graph& graph) {
   const GraphIndex index(graph);
@@ -95,9 +105,10 @@ void convert_ends(Graph& graph) {
   }
   replace_tensors(graph, std::move(replacement));
   graph.nodes.insert(graph.nodes.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
+  const GraphIndex with_first(graph);
   std::map<TensorId, TensorId> outer;
   for (GraphOutput& output : graph.outputs) {
-    if (!is_code(graph.tensor(output.tensor).dtype)) continue;
+    if (!lies_in_nhwc(graph, with_first, output.tensor)) continue;
     auto [at, fresh] = outer.emplace(output.tensor, kNoTensor);
     if (fresh) {
       at->second = copy_tensor(graph, output.tensor, "/nchw");
@@ -109,15 +120,17 @@ void convert_ends(Graph& graph) {
 }
 
 void set_forms(Graph& graph) {
+  const GraphIndex index(graph);
+  const auto set_form = [&](TensorId id) {
+    GraphTensor& tensor = graph.tensor(id);
+    if (!tensor.form) tensor.form = lies_in_nhwc(graph, index, id) ? nhwc_form_of(tensor) : nchw_form_of(tensor);
+  };
   std::map<TensorId, int32_t> pad_codes;
   for (Node& node : graph.nodes) {
     if (node.kind != NodeKind::step) continue;
-    for (TensorId id : node.inputs) {
-      GraphTensor& tensor = graph.tensor(id);
-      if (!tensor.form) tensor.form = is_code(tensor.dtype) ? nhwc_form_of(tensor) : nchw_form_of(tensor);
-    }
-    GraphTensor& output = graph.tensor(node.output);
-    if (!output.form) output.form = is_code(output.dtype) ? nhwc_form_of(output) : nchw_form_of(output);
+    for (const TensorId id : node.inputs) set_form(id);
+    set_form(node.output);
+    const GraphTensor& output = graph.tensor(node.output);
     node.workload = with_forms(graph, node);
     if (output.form->layout != Layout::nhwc) continue;
     // What only moves codes pads as its input is padded.

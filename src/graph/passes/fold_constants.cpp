@@ -1,4 +1,4 @@
-// Pass: what hangs on constants alone is computed: QuantizeLinear, and Reshape of codes.
+// Pass: what hangs on constants alone is computed: QuantizeLinear, Reshape and Transpose of codes.
 #include <cmath>
 
 #include "src/graph/passes/passes.h"
@@ -25,6 +25,19 @@ Tensor quantized(const Tensor& real, const Quantization& y) {
   return codes;
 }
 
+/// Its last two dimensions swapped.
+Tensor transposed(const Tensor& codes, const Shape& shape) {
+  Tensor result(codes.dtype, shape);
+  const auto rows = static_cast<size_t>(shape[shape.size() - 2]), columns = static_cast<size_t>(shape.back());
+  const size_t size = size_bytes(codes.dtype);
+  for (size_t i = 0; i < result.bytes.size(); ++i) {
+    const size_t element = i / size, matrix = element / (rows * columns) * (rows * columns);
+    const size_t row = element / columns % rows, column = element % columns;
+    result.bytes[i] = codes.bytes[(matrix + column * rows + row) * size + i % size];
+  }
+  return result;
+}
+
 }  // namespace
 
 void fold_constants(Graph& graph) {
@@ -37,6 +50,8 @@ void fold_constants(Graph& graph) {
     } else if (node.kind == NodeKind::reshape) {
       output.constant = input;
       output.constant->shape = output.shape;
+    } else if (node.kind == NodeKind::transpose) {
+      output.constant = transposed(input, output.shape);
     }
   }
   std::erase_if(graph.nodes, [&](const Node& node) { return graph.is_constant(node.output); });

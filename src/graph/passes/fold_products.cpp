@@ -1,4 +1,5 @@
-// Pass: Conv and Gemm over dequantized codes and constant codes become integer products.
+// Pass: Conv and Gemm over dequantized codes and constant codes, and MatMul over two dequantized codes, become integer
+// products.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -123,6 +124,82 @@ void fold(const Graph& graph, const GraphIndex& index, Node& node) {
   node = std::move(product);
 }
 
+/// What a matrix of codes is the transpose of, batch by batch.
+struct TransposeBefore {
+  TensorId codes = kNoTensor;
+  std::vector<std::string> onnx_nodes;
+};
+
+/// The Transpose that writes `codes`, matrices of `rows` rows, maybe behind reshapes that leave each matrix as it is.
+std::optional<TransposeBefore> transpose_before(const Graph& graph, const GraphIndex& index, TensorId codes,
+                                                int64_t rows) {
+  TensorId of = codes;
+  while (const Node* reshape = producer_of_kind(graph, index, of, NodeKind::reshape)) of = reshape->inputs[0];
+  const Node* transpose = producer_of_kind(graph, index, of, NodeKind::transpose);
+  if (!transpose) return std::nullopt;
+  const Shape& shape = graph.tensor(of).shape;
+  if (shape.back() != graph.tensor(codes).shape.back() || shape[shape.size() - 2] != rows) return std::nullopt;
+  return TransposeBefore{transpose->inputs[0], transpose->onnx_nodes};
+}
+
+class MatmulFolding {
+ public:
+  explicit MatmulFolding(Graph& graph) : graph_(graph), index_(graph) {}
+
+  void run() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (graph_.nodes[i].kind == NodeKind::matmul) fold(static_cast<int>(i));
+    }
+    insert_nodes(graph_, std::move(reshapes_));
+  }
+
+ private:
+  void fold(int at) {
+    Node& node = graph_.nodes[static_cast<size_t>(at)];
+    const auto a = dequantized_codes(graph_, index_, node.inputs[0]);
+    const auto b = dequantized_codes(graph_, index_, node.inputs[1]);
+    if (!a || !b) return;
+    Workload& workload = node.workload;
+    workload.kind = OpKind::matmul;
+    workload.batch = node.batch;
+    workload.x_zero_point = a->zero_point == 0 ? ZeroPointForm::zero : ZeroPointForm::scalar;
+    workload.weight_zero_point = b->zero_point == 0 ? ZeroPointForm::zero : ZeroPointForm::scalar;
+    node.kind = NodeKind::product;
+    node.values = {{"a_zero_point", scalar_s32(a->zero_point)}, {"b_zero_point", scalar_s32(b->zero_point)}};
+    node.scales.x_scale = a->scale;
+    node.scales.weight_scale = {b->scale};
+    append_names(node.onnx_nodes, a->onnx_nodes);
+    append_names(node.onnx_nodes, b->onnx_nodes);
+    node.inputs = {a->codes, b->codes};
+    const int64_t depth = graph_.tensor(b->codes).shape[0] / node.batch;
+    if (const auto transpose = transpose_before(graph_, index_, b->codes, depth)) read_transposed(at, *transpose);
+  }
+
+  /// Its second operand becomes what the Transpose reads, as rows.
+  void read_transposed(int at, const TransposeBefore& before) {
+    Node& node = graph_.nodes[static_cast<size_t>(at)];
+    const Shape shape = graph_.tensor(before.codes).shape;
+    append_names(node.onnx_nodes, before.onnx_nodes);
+    node.workload.transposed = true;
+    node.inputs[1] = before.codes;
+    if (shape.size() == 2) return;
+    Node reshape;
+    reshape.kind = NodeKind::reshape;
+    reshape.name = node.name;
+    reshape.onnx_nodes = before.onnx_nodes;
+    reshape.inputs = {before.codes};
+    std::string name = graph_.tensor(before.codes).name + "/rows";
+    reshape.output = graph_.add_tensor(std::move(name), graph_.tensor(before.codes).dtype,
+                                       {element_count(shape) / shape.back(), shape.back()});
+    node.inputs[1] = reshape.output;
+    reshapes_.emplace_back(at, std::move(reshape));
+  }
+
+  Graph& graph_;
+  const GraphIndex index_;
+  std::vector<std::pair<int, Node>> reshapes_;
+};
+
 }  // namespace
 
 void fold_products(Graph& graph) {
@@ -130,6 +207,7 @@ void fold_products(Graph& graph) {
   for (Node& node : graph.nodes) {
     if (node.kind == NodeKind::conv || node.kind == NodeKind::gemm) fold(graph, index, node);
   }
+  MatmulFolding(graph).run();
   remove_dead_nodes(graph);
 }
 

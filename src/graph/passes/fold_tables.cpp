@@ -25,6 +25,7 @@ BoundNames bound_names(const Node& node) {
     case OpKind::add:
     case OpKind::mul:
     case OpKind::average_pool:
+    case OpKind::matmul:
       return {"lo", "hi", "y_zero_point"};
     case OpKind::quantize:
       return {"lo", "hi", "zero_point"};

@@ -38,7 +38,8 @@ void form_dequantize(const Graph& graph, const GraphIndex& index, Node& node) {
 }
 
 void form_movement(const Graph& graph, Node& node) {
-  if (!is_code(graph.tensor(node.output).dtype)) return;
+  const DType dtype = graph.tensor(node.output).dtype;
+  if (!is_code(dtype) && (dtype != DType::s32 || node.kind != NodeKind::reshape)) return;
   for (TensorId input : node.inputs) {
     if (graph.is_constant(input)) return;
   }

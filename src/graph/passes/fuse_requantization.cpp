@@ -1,5 +1,6 @@
 // Pass: a product, the activation behind it and QuantizeLinear become one step; so does an Add without Q and DQ between
-// the product and it. A product that several chains read is computed by each.
+// the product and it. A product that several chains read is computed by each. A product whose sums are wanted becomes a
+// step that gives them.
 #include <cmath>
 
 #include "src/graph/passes/chain.h"
@@ -52,6 +53,7 @@ void fuse_unrounded(const Graph& graph, const GraphIndex& index, Node& quantize,
                     const ClampChain& chain) {
   for (size_t side = 0; side < 2; ++side) {
     const Node* product = producer_of_kind(graph, index, add.inputs[side], NodeKind::product);
+    if (product && !product->workload.is_matrix_product()) continue;
     const auto residual = dequantized_codes(graph, index, add.inputs[1 - side]);
     if (!product || !residual) continue;
     const Shape& shape = graph.tensor(add.output).shape;
@@ -76,11 +78,23 @@ void fuse_unrounded(const Graph& graph, const GraphIndex& index, Node& quantize,
   }
 }
 
+/// `node` wants the sums of the product before it as they are.
+void take_sums(const Graph& graph, const GraphIndex& index, Node& node) {
+  const Node* product = producer_of_kind(graph, index, node.inputs[0], NodeKind::product);
+  if (!product) return;
+  Values values = product->values;
+  values["pad_code"] = scalar_s32(0);
+  node.workload = product->workload;
+  node.onnx_nodes = joined_names(*product, {}, node);
+  become_step(node, product->workload.kind, product->inputs, std::move(values));
+}
+
 }  // namespace
 
 void fuse_requantization(Graph& graph) {
   const GraphIndex index(graph);
   for (Node& node : graph.nodes) {
+    if (node.kind == NodeKind::integer) take_sums(graph, index, node);
     if (node.kind != NodeKind::quantize || !node.quantization.per_tensor()) continue;
     const ClampChain chain = clamp_chain(graph, index, node.inputs[0]);
     if (const Node* product = producer_of_kind(graph, index, chain.source, NodeKind::product)) {

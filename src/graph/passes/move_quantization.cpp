@@ -10,7 +10,8 @@ namespace warpwright {
 namespace {
 
 bool moves_elements(const Node& node) {
-  return node.kind == NodeKind::reshape || node.kind == NodeKind::max_pool || node.kind == NodeKind::concat;
+  return node.kind == NodeKind::reshape || node.kind == NodeKind::transpose || node.kind == NodeKind::max_pool ||
+         node.kind == NodeKind::concat;
 }
 
 /// Walks from the end of the graph, so that all readers of a tensor are seen before its producer.

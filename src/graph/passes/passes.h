@@ -12,11 +12,13 @@ void remove_identities(Graph& graph);
 void move_quantization(Graph& graph);
 /// QuantizeLinear and movement of constants are done here and now.
 void fold_constants(Graph& graph);
-/// Conv and Gemm over dequantized codes become integer products: weights packed, bias as int32.
+/// Conv and Gemm over dequantized codes become integer products: weights packed, bias as int32. So does MatMul of two
+/// of them; a Transpose before its second operand becomes part of it.
 void fold_products(Graph& graph);
 /// Weights are centred where w - zero point fits s8; other u8 weights become s8 by xor 0x80.
 void center_weights(Graph& graph);
-/// Product, activation and QuantizeLinear become one step; so does a residual Add without Q and DQ before it.
+/// Product, activation and QuantizeLinear become one step; so does a residual Add without Q and DQ before it. A product
+/// whose sums are wanted becomes a step that gives them.
 void fuse_requantization(Graph& graph);
 /// Average pools between codes, by the integer rule.
 void fuse_average_pools(Graph& graph);
