@@ -282,6 +282,24 @@ TEST(VirtualCtaOrder, GlobalMemoryInsideACta) {
   EXPECT_NE(outcome.message.find("'data'"), std::string::npos) << outcome.message;
 }
 
+// Bytes of one line, read by many threads, written behind a barrier.
+TEST(VirtualCtaOrder, BytesInPlace) {
+  const std::string body = R"(
+  cvt.u64.u32 %rd4, %r0; add.s64 %rd5, %rd1, %rd4; xor.b32 %r1, %r0, 33; cvt.u64.u32 %rd6, %r1; add.s64 %rd7, %rd1, %rd6;
+  ld.global.u8 %r2, [%rd5]; ld.global.u8 %r3, [%rd1]; BETWEEN st.global.u8 [%rd7], %r2; red.global.add.u32 [%rd2], 1;
+)";
+  const auto run = [&](const std::string& between) {
+    std::string text = body;
+    text.replace(text.find("BETWEEN"), 7, between);
+    VirtualRun device;
+    const DeviceAddress w = device.upload(std::vector<uint8_t>(64, 1), "data"),
+                        c = device.upload(std::vector<uint32_t>(1, 0), "c");
+    return device.run(kernel_of(text), shape_of(1, 64), {w, c, c});
+  };
+  EXPECT_TRUE(run("bar.sync 0;").ok()) << run("bar.sync 0;").message;
+  EXPECT_NE(run("").message.find("race in global memory"), std::string::npos);
+}
+
 TEST(VirtualCtaOrder, TheSameValueFromSeveralThreads) {
   const auto run = [](const std::string& value) {
     VirtualRun device;

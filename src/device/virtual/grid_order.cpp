@@ -6,7 +6,7 @@
 namespace warpwright::virtual_gpu {
 namespace {
 
-constexpr size_t kMostReaders = 32;  // of a line: beyond, its readers are no longer told apart
+constexpr size_t kMostReaders = 32;  // CTAs of a line: beyond, its readers are no longer told apart
 constexpr uint64_t kWordBytes = 4;   // an atomic's address: words
 
 bool writes(uint8_t kind) { return (kind & (kWrites | kIsAtomic)) != 0; }
@@ -132,10 +132,12 @@ void GridOrder::note_write(Line& line, const Mark& mark) {
 void GridOrder::note_shared(Line& line, Mark mark) {
   Mark *own = nullptr, *joint = nullptr;
   uint64_t together = 0;
-  size_t alike = 0;
+  size_t others = 0;
+  uint64_t last = mark.cta;
   for (Mark& old : line.marks) {
     if (old.kind != mark.kind) continue;
-    ++alike;
+    others += static_cast<size_t>(old.cta != last);
+    last = old.cta;
     if (old.many) {
       mark.bytes &= ~old.bytes;
     } else if (old.cta != mark.cta) {
@@ -166,7 +168,7 @@ void GridOrder::note_shared(Line& line, Mark mark) {
   if (!joint_is_done) line.marks.push_back(several);
   if (!own_is_done) line.marks.push_back(mark);
   std::erase_if(line.marks, [](const Mark& old) { return old.bytes == 0; });
-  if (alike < kMostReaders || writes(mark.kind)) return;
+  if (others < kMostReaders || writes(mark.kind)) return;
   mark.many = true;
   std::erase_if(line.marks, [&](const Mark& old) {
     if (old.kind == mark.kind) mark.bytes |= old.bytes;
