@@ -14,16 +14,17 @@ namespace warpwright::depthwise {
 namespace {
 
 constexpr int64_t kSectorBytes = 32;
+constexpr double kSpillCost = 1.5;
+constexpr double kDramShare = 0.88;  // of the nominal bandwidth
 
 /// Cycles of one streaming multiprocessor, roughly: pipes, latencies and waves, without any measurement.
 double cycles(const Workload& workload, const Plan& plan, const Target& target) {
   const double warps = std::ceil(static_cast<double>(plan.threads) / 32);
   const double outputs = static_cast<double>(plan.run_w * plan.run_h * plan.channels * plan.part);
   const double words = static_cast<double>(plan.channels) / 4;
-  const int64_t times = plan.constants_kept || plan.run_h == 1 ? 1 : plan.run_h;
   const bool staged = plan.staging != Staging::none;
   const double constants =
-      static_cast<double>(times) *
+      static_cast<double>(plan.constant_loads()) *
       (static_cast<double>(workload.window.kernel_h * plan.row_vectors) * (plan.transposed ? words / 4 : 1) +
        2 * words);
   const double loads = static_cast<double>(plan.in_cols * plan.used_rows) * (staged ? 1 : 2 + words) + constants;
@@ -37,14 +38,22 @@ double cycles(const Workload& workload, const Plan& plan, const Target& target) 
   const double rounds = static_cast<double>(ceil_div(ctas_of_sm, resident));
   const double dot = all_warps * static_cast<double>(plan.products) * 0.5;
   const double conversion = all_warps * outputs * 2.5;
-  // A rolled loop waits for the loads of every filter row.
+  // A rolled loop waits for the loads of every filter row; behind a barrier all warps of a CTA wait for the busiest
+  // pipe.
   const double waits = plan.is_unrolled() ? 1.0 : static_cast<double>(workload.window.kernel_h);
-  const double latency = rounds * (issued * 2 + 300 + (staged ? 900 : 300 + 450 * waits));
-  // Lanes side by side read neighbouring channels; memory moves whole sectors.
-  const bool whole_pixels = plan.c_blocks == 1;
-  const int64_t side_by_side = std::min<int64_t>(32, plan.block_c) * plan.channels;
+  const double busiest =
+      warps * std::max(issued * 0.25, std::max(static_cast<double>(plan.products) * 0.5, outputs * 2.5));
+  const double alone = issued * 2 + (staged ? 0.5 * std::max(0.0, busiest - issued * 2) : 0);
+  // The compiler asks for some 32 registers' worth of loads at a time.
+  const double batches = (static_cast<double>(plan.constant_loads() * workload.window.kernel_h * plan.row_vectors) +
+                          static_cast<double>(plan.in_cols * plan.used_rows)) *
+                         words / 32;
+  const double latency = rounds * (alone + 300 + 120 * batches + (staged ? 600 + 300 * waits : 400 + 450 * waits));
+  // Memory moves whole sectors, and slices of a pixel may begin in the middle of one.
+  const int64_t slice = plan.tile_channels;
+  const int64_t aligned = common_power_of_two(kSectorBytes, workload.inputs[0].pixel_stride, slice);
   const double waste =
-      whole_pixels ? 1 : static_cast<double>(round_up(side_by_side, kSectorBytes)) / static_cast<double>(side_by_side);
+      plan.c_blocks == 1 ? 1 : 1 + static_cast<double>(kSectorBytes - aligned) / static_cast<double>(slice);
   const Resources resources = resources_of(workload, plan);
   const double l1 = static_cast<double>(resources.global_load_bytes) * waste / target.sm_count / 128;
   const int64_t tile_bytes = plan.tile_rows * plan.tile_cols * plan.tile_channels;
@@ -52,9 +61,24 @@ double cycles(const Workload& workload, const Plan& plan, const Target& target) 
   const double l2 = (static_cast<double>(plan.ctas * (tile_bytes + weight_bytes)) * waste +
                      static_cast<double>(resources.global_store_bytes) * waste) /
                     target.sm_count / 16;
+  // Every CTA asks for its own halo; what L2 cannot hold is written to memory too.
+  const double x_bytes = static_cast<double>(workload.inputs[0].buffer_bytes());
+  const double y_bytes = static_cast<double>(workload.output.buffer_bytes());
+  const double lost = std::max(0.0, 1 - static_cast<double>(target.l2_bytes) / (x_bytes + y_bytes));
+  const double dram_bytes =
+      std::min(static_cast<double>(plan.ctas * tile_bytes) * waste, x_bytes + y_bytes) + lost * y_bytes;
+  const double dram = dram_bytes / (target.memory_gb_per_s * kDramShare * 1e3 / target.sm_clock_mhz);
   double sum = 0;
-  for (const double bound : {dot, all_warps * issued * 0.25, conversion, latency, l1, l2}) sum += std::pow(bound, 4);
+  for (const double bound : {dot, all_warps * issued * 0.25, conversion, latency, l1, l2, dram}) {
+    sum += std::pow(bound, 4);
+  }
   return std::pow(sum, 0.25);
+}
+
+/// The registers are an estimate; the compiler needs some more, or some less.
+bool may_spill(const Plan& plan, const Target& target) {
+  const int64_t most = target.registers_per_sm / (plan.ctas_per_sm(target) * round_up(plan.threads, 32));
+  return plan.registers * 4 > std::min<int64_t>(most, target.max_registers_per_thread) * 3;
 }
 
 /// Looks for a cheaper Config along a few knobs at a time.
@@ -97,11 +121,17 @@ class Descent {
     }
   }
 
+  /// With room for more registers where the estimate is close to what there is.
   void look_at(const Config& trial) {
-    const Plan plan(workload_, trial);
+    Plan plan(workload_, trial);
+    plan.roomy = false;
     if (why_illegal(workload_, plan, target_)) return;
-    const double cost = cycles(workload_, plan, target_);
-    if (cost < least_) best_ = trial, least_ = cost;
+    plan.roomy = may_spill(plan, target_);
+    if (plan.roomy && why_illegal(workload_, plan, target_)) plan.roomy = false;
+    const double cost = cycles(workload_, plan, target_) * (may_spill(plan, target_) ? kSpillCost : 1);
+    if (cost >= least_) return;
+    best_ = trial, least_ = cost;
+    best_.knobs.at("roomy") = plan.roomy ? 1 : 0;
   }
 
   const Workload& workload_;

@@ -1,7 +1,6 @@
 // CUDA C++ of one depthwise kernel: constants of the plan in front of a fixed text.
 #include <fmt/format.h>
 
-#include "search_space/arithmetic.h"
 #include "search_space/depthwise/plan.h"
 #include "search_space/depthwise/text.h"
 #include "search_space/mma/instructions.h"
@@ -59,12 +58,6 @@ std::string plan_constants(const Plan& plan) {
   return constants.text();
 }
 
-/// As many CTAs must find registers on an SM.
-int64_t ctas_per_sm(const Plan& plan, const Target& target) {
-  const int64_t most = resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target);
-  return plan.roomy ? ceil_div(most, 2) : most;
-}
-
 /// The CTA's tile in shared memory.
 std::string staging_source(const Plan& plan, LaunchShape& launch) {
   if (plan.staging == Staging::none) return "";
@@ -73,8 +66,10 @@ std::string staging_source(const Plan& plan, LaunchShape& launch) {
 }
 
 std::string rows_source(const Workload& workload, const Plan& plan) {
-  if (plan.run_h > 1) return plan.row_order ? kRowsKeptText : kSumsKeptText;
-  return fmt::format(fmt::runtime(kFilterRowsText), plan.row_order ? workload.window.kernel_h : 1);
+  if (plan.rows_kept()) return kRowsKeptText;
+  if (plan.filter_rows_first()) return kFilterRowsFirstText;
+  if (plan.run_h > 1) return kSumsKeptText;
+  return fmt::format(fmt::runtime(kFilterRowsText), plan.is_unrolled() ? workload.window.kernel_h : 1);
 }
 
 }  // namespace
@@ -99,7 +94,7 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   }
   text += plan.transposed ? kTransposedFormsText : kMaskedFormsText;
   text += kHelpersText;
-  text += kernel_signature(kernel.entry, kernel.arguments, plan.threads, ctas_per_sm(plan, target));
+  text += kernel_signature(kernel.entry, kernel.arguments, plan.threads, plan.ctas_per_sm(target));
   text += fill_source(workload);
   text += requantizer_of_arguments(workload);
   text += kPlacesText;

@@ -6,6 +6,7 @@
 
 #include "search_space/arithmetic.h"
 #include "search_space/product_epilogue.h"
+#include "search_space/source_text.h"
 
 namespace warpwright::depthwise {
 
@@ -49,7 +50,7 @@ Plan::Plan(const Workload& workload, const Config& config)
       block_h(config.at("block_h")),
       staging(static_cast<Staging>(config.at("staging"))),
       transposed(config.at("transposed") != 0),
-      row_order(config.at("row_order") != 0),
+      row_order(config.at("row_order")),
       constants_kept(config.at("constants_kept") != 0),
       rows_first(config.at("rows_first") != 0),
       channels_last(config.at("channels_last") != 0),
@@ -142,16 +143,22 @@ void Plan::count(const Workload& workload) {
   const int64_t row_weights = transposed ? row_vectors * words : row_vectors * words * (constants_kept ? 4 : 1);
   const int64_t live_sums = run_w * lanes + (centred ? groups * channels : 0);
   const int64_t overlap = ceil_div((window.kernel_h - 1) * window.dilation_h + 1, window.stride_h);
-  const int64_t live_rows = std::min(run_h, overlap);
-  registers = 36 + in_cols * words;
-  registers += rows_kept() ? std::min(used_rows, (window.kernel_h - 1) * window.dilation_h + 1) * row_words : row_words;
-  registers += (rows_kept() ? 1 : live_rows) * live_sums;
+  const int64_t filter_span = (window.kernel_h - 1) * window.dilation_h + 1;
+  int64_t live_rows = 1, live_outputs = std::min(run_h, overlap);
+  if (rows_kept()) live_rows = std::min(used_rows, filter_span), live_outputs = 1;
+  if (filter_rows_first()) live_rows = std::min(used_rows, run_h * window.stride_h), live_outputs = run_h;
+  registers = 36 + (run_h > 2 ? 8 : 0) + in_cols * words + live_rows * row_words + live_outputs * live_sums;
   registers += constants_kept ? window.kernel_h * row_weights + 2 * lanes : std::min<int64_t>(row_weights, 24);
   const int64_t row_products = transposed ? run_w * quads * lanes : run_w * window.kernel_w * lanes;
   const int64_t row_sums = centred ? (transposed ? groups * quads : run_w * window.kernel_w) * channels : 0;
   products = run_h * window.kernel_h * (row_products + row_sums);
   if (transposed) products += used_rows * groups * quads * words * 8;
-  if (!transposed) products += (constants_kept ? 1 : run_h) * window.kernel_h * row_vectors * channels;
+  if (!transposed) products += constant_loads() * window.kernel_h * row_vectors * channels;
+}
+
+int64_t Plan::ctas_per_sm(const Target& target) const {
+  const int64_t most = resident_ctas(registers, threads, smem_bytes, target);
+  return roomy ? ceil_div(most, 2) : most;
 }
 
 int64_t Plan::channel_at(int64_t position) const {
@@ -169,8 +176,7 @@ Resources resources_of(const Workload& workload, const Plan& plan) {
   const int64_t all_threads = plan.threads * plan.ctas;
   resources.inner_products = all_threads * plan.products;
   const int64_t x_bytes = plan.used_rows * plan.in_cols * plan.channels;
-  const int64_t times = plan.constants_kept || plan.run_h == 1 ? 1 : plan.run_h;
-  const int64_t weight_bytes = times * workload.window.kernel_h * plan.row_vectors * plan.channels;
+  const int64_t weight_bytes = plan.constant_loads() * workload.window.kernel_h * plan.row_vectors * plan.channels;
   const int64_t tile_bytes = plan.tile_cols * plan.tile_rows * plan.tile_channels;
   const bool staged = plan.staging != Staging::none;
   resources.global_load_bytes = all_threads * weight_bytes + (staged ? plan.ctas * tile_bytes : all_threads * x_bytes);

@@ -18,8 +18,15 @@ enum class Staging : int64_t {
 struct Plan {
   Plan(const Workload& workload, const Config& config);
 
-  bool rows_kept() const { return run_h > 1 && row_order; }
-  bool is_unrolled() const { return run_h > 1 || row_order; }
+  // Orders of the loops over rows. Of one output row (run_h 1): over filter rows, rolled or unrolled (0, 1). Of
+  // several: 0: each input row serves all output rows that it touches, whose sums are kept 1: each output row is made
+  // at once from input rows that are kept 2: each filter row serves all output rows; input rows and sums are kept, and
+  // its weights are loaded once
+  bool is_unrolled() const { return run_h > 1 || row_order == 1; }
+  bool rows_kept() const { return run_h > 1 && row_order == 1; }
+  bool filter_rows_first() const { return run_h > 1 && row_order == 2; }
+  /// How often a thread loads its constants.
+  int64_t constant_loads() const { return run_h == 1 || constants_kept || filter_rows_first() ? 1 : run_h; }
 
   // knobs
   int64_t channels;                   // input channels of a thread: 4, 8 or 16
@@ -27,8 +34,7 @@ struct Plan {
   int64_t block_c, block_w, block_h;  // threads of a CTA along channels, columns and rows
   Staging staging;
   bool transposed;
-  bool row_order;       // run_h 1: the loop over filter rows is unrolled; else: an output row is made at once from kept
-                        // input rows, where 0 lets an input row serve all output rows that it touches
+  int64_t row_order;    // see above
   bool constants_kept;  // weights, bias and multipliers stay in registers from output row to output row
   bool rows_first;      // threads side by side: channels, rows, columns; else channels, columns, rows
   bool channels_last;   // CTAs side by side: columns, rows, images, channels; else channels first
@@ -56,6 +62,8 @@ struct Plan {
   int64_t registers;
   int64_t products;  // dp4a and byte permutations of a thread
 
+  /// As many CTAs must find registers on an SM.
+  int64_t ctas_per_sm(const Target& target) const;
   /// Ways of the worst bank conflict when a warp reads the tile.
   int64_t tile_conflicts() const;
   int64_t packed_channels() const { return padded_channels * multiplier; }

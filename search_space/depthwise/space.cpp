@@ -68,8 +68,10 @@ std::optional<std::string> why_redundant(const Workload& workload, const Plan& p
   if (plan.rows_kept() && window.stride_h * plan.run_h >= plan.in_rows) {
     return "no input row serves two output rows: none needs to be kept";
   }
-  if (plan.run_h == 1 && plan.constants_kept) return "one output row uses every constant once";
-  if (plan.run_h == 1 && plan.row_order && window.kernel_h == 1) return "a filter of one row has no loop to unroll";
+  if (plan.run_h == 1 && plan.row_order == 2) return "one output row has one order that unrolls it";
+  if (plan.constants_kept && (plan.run_h == 1 || plan.filter_rows_first())) return "every constant is used once";
+  if (plan.run_h == 1 && plan.row_order == 1 && window.kernel_h == 1)
+    return "a filter of one row has no loop to unroll";
   if (plan.rows_first && (plan.block_w == 1 || plan.block_h == 1)) return "threads lie along one direction only";
   if (plan.channels_last && (plan.c_blocks == 1 || plan.ctas == plan.c_blocks * plan.parts)) {
     return "CTAs lie along one direction only";
@@ -149,7 +151,8 @@ class QuickRefusal {
     };
     run_w_ = place_of("run_w"), run_h_ = place_of("run_h");
     block_c_ = place_of("block_c"), block_w_ = place_of("block_w"), block_h_ = place_of("block_h");
-    constants_kept_ = place_of("constants_kept"), rows_first_ = place_of("rows_first");
+    row_order_ = place_of("row_order"), constants_kept_ = place_of("constants_kept"),
+    rows_first_ = place_of("rows_first");
   }
 
   bool operator()(std::span<const int64_t> values) const {
@@ -159,12 +162,14 @@ class QuickRefusal {
     if (w >= 2 * ceil_div(width_, run_w) || h >= 2 * ceil_div(height_, run_h)) return true;
     const bool is_part = w * run_w < width_ || h * run_h < height_;
     if (is_part && (threads < 32 || round_up(threads, 32) * 3 > threads * 4)) return true;
-    return (values[constants_kept_] != 0 && run_h == 1) || (values[rows_first_] != 0 && (w == 1 || h == 1));
+    if (run_h == 1 && values[row_order_] == 2) return true;
+    return (values[constants_kept_] != 0 && (run_h == 1 || values[row_order_] == 2)) ||
+           (values[rows_first_] != 0 && (w == 1 || h == 1));
   }
 
  private:
   int64_t height_, width_, most_threads_;
-  size_t run_w_, run_h_, block_c_, block_w_, block_h_, constants_kept_, rows_first_;  // places of the knobs
+  size_t run_w_, run_h_, block_c_, block_w_, block_h_, row_order_, constants_kept_, rows_first_;  // places of the knobs
 };
 
 }  // namespace
@@ -182,7 +187,7 @@ Space make_space(const Workload& workload, const Target& target) {
       {"block_h", up_to(rows, blocks)},
       {"staging", {0, 1, 2}},
       {"transposed", {0, 1}},
-      {"row_order", {0, 1}},
+      {"row_order", {0, 1, 2}},
       {"constants_kept", {0, 1}},
       {"rows_first", {0, 1}},
       {"channels_last", {0, 1}},

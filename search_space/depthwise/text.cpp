@@ -56,6 +56,14 @@ __device__ __forceinline__ constexpr bool is_used_row(int row) {
   }
   return false;
 }
+// Whether no filter row before `r` meets it.
+__device__ __forceinline__ constexpr bool is_new_row(int row, int r) {
+  for (int before = 0; before < r; ++before) {
+    const int offset = row - before * kDilationH;
+    if (offset >= 0 && offset % kStrideH == 0 && offset / kStrideH < kRunH) return false;
+  }
+  return true;
+}
 __device__ __forceinline__ constexpr bool is_used_column(int column) {
   for (int w = 0; w < kRunW; ++w) {
     const int offset = column - w * kStrideW;
@@ -287,6 +295,26 @@ const char* const kSumsKeptText = R"(
       if (offset == (kKernelH - 1) * kDilationH) end_row(sums[h], h);
     }
   }
+)";
+
+const char* const kFilterRowsFirstText = R"(
+  Row rows[kInRows];
+  Sums sums[kRunH];
+#pragma unroll
+  for (int h = 0; h < kRunH; ++h) begin_row(sums[h]);
+#pragma unroll
+  for (int r = 0; r < kKernelH; ++r) {
+    WeightRow of;
+    load_weights(of, r);
+#pragma unroll
+    for (int h = 0; h < kRunH; ++h) {
+      const int at = h * kStrideH + r * kDilationH;
+      if (is_new_row(at, r)) load_row(rows[at], at);
+      multiply_row(sums[h], rows[at], of);
+    }
+  }
+#pragma unroll
+  for (int h = 0; h < kRunH; ++h) end_row(sums[h], h);
 )";
 
 const char* const kOtherPadsText = R"(

@@ -22,5 +22,6 @@ extern const char* const kEndRowText;           // begin_row and end_row: bias, 
 extern const char* const kFilterRowsText;       // one output row; a format string for the unroll factor
 extern const char* const kRowsKeptText;         // an output row from kept input rows
 extern const char* const kSumsKeptText;         // an input row for all output rows
+extern const char* const kFilterRowsFirstText;  // a filter row for all output rows
 
 }  // namespace warpwright::depthwise
