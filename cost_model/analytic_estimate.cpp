@@ -17,9 +17,9 @@ constexpr double kDramShare = 0.88;       // of the nominal bandwidth
 constexpr double kLaunchUs = 2.5;
 constexpr double kFixedCycles = 1000;         // of a CTA: start, first loads, last stores
 constexpr double kRefillCycles = 180;         // of a CTA that waits for the next part of its shared memory
-constexpr double kLoadCycles = 600;           // from the request of a part to its arrival
+constexpr double kLoadCycles = 400;           // from the request of a part to its arrival
 constexpr double kStepCycles = 60;            // of a step: barriers, and the first fragments
-constexpr double kSplitCycles = 1500;         // of a CTA that hands over partial sums: fence and counter
+constexpr double kSplitCycles = 800;         // of a CTA that hands over partial sums: fence and counter
 constexpr double kCyclesPerIssue = 2.2;       // of one warp, waiting for its own results
 constexpr double kOverlap = 1.4;              // exponent: 1 is one after the other, infinity is perfect overlap
 constexpr double kInstructionsPerOutput = 8;  // epilogue: convert, scale, clamp, round, store
@@ -66,7 +66,7 @@ double split_cycles(const Workload& workload, const Resources& resources) {
   const double partial = static_cast<double>(resources.workspace_bytes) / static_cast<double>(resources.ctas);
   const double outputs = static_cast<double>(std::max<int64_t>(1, workload.output.buffer_elements()));
   const double splits = std::max(1.0, static_cast<double>(resources.workspace_bytes) / (4 * outputs));
-  constexpr double kBytesPerClock = 32;  // one SM alone
+  constexpr double kBytesPerClock = 64;  // one SM alone
   return kSplitCycles + (1 + splits) * partial / kBytesPerClock;
 }
 

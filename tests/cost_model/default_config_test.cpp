@@ -57,7 +57,8 @@ TEST(DefaultConfig, IsThatOfTheFamilyWithTheLeastEstimate) {
 
 TEST(DefaultConfig, ComesFromAllFamiliesThatTakeTheWorkload) {
   const Workload workload = dense(64, 512, 256);
-  for (const Target& target : target_presets()) {
+  for (const char* card : {"t4", "a100", "rtx4090", "rtx5090"}) {
+    const Target& target = target_preset(card);
     const Config config = default_config(workload, target);
     EXPECT_EQ(why_illegal(workload, config, target), std::nullopt);
     for (const KernelFamily* family : families_for(workload, target)) {
