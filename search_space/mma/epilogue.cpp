@@ -8,7 +8,7 @@ std::string_view subtract_zero_points_source() {
 #pragma unroll
   for (int block = 0; block < kWarpN / (4 * kRun); ++block) {
     int zero_points[kRun];
-    load_zero_points(zero_points, packed_column + warp_n * kWarpN + (block * 4 + lane % 4) * kRun);
+    load_run(zero_points, load_zero_points, packed_column + warp_n * kWarpN + (block * kRun + lane % 4) * 4);
 #pragma unroll
     for (int i = 0; i < kWarpM / 8; ++i) {
 #pragma unroll
@@ -94,13 +94,18 @@ std::string_view direct_epilogue_source() {
   if (slice == 0) {
 #pragma unroll
     for (int block = 0; block < kWarpN / (4 * kRun); ++block) {
+      const int constants = packed_column + warp_n * kWarpN + (block * kRun + lane % 4) * 4;
+      int biases[kRun];
+      float multipliers[kRun];
+      load_run(biases, load_bias, constants);
+      load_run(multipliers, load_multipliers, constants);
 #pragma unroll
       for (int e = 0; e < kRun; e += kStoreLanes) {
         const int column = warp_n * kWarpN + (block * 4 + lane % 4) * kRun + e;
         int bias_of[kStoreLanes];
         float multiplier_of[kStoreLanes];
-        load_bias(bias_of, packed_column + column);
-        load_multipliers(multiplier_of, packed_column + column);
+#pragma unroll
+        for (int k = 0; k < kStoreLanes; ++k) bias_of[k] = biases[e + k], multiplier_of[k] = multipliers[e + k];
 #pragma unroll
         for (int i = 0; i < kWarpM / 8; ++i) {
           const int m = m_tile * kTileM + warp_m * kWarpM + i * 8 + lane / 4;
@@ -139,8 +144,8 @@ std::string staged_epilogue_source(bool has_residual) {
         const int column = warp_n * kWarpN + (block * 4 + lane % 4) * kRun;
         int bias_of[kRun];
         float multiplier_of[kRun];
-        load_bias(bias_of, packed_column + column);
-        load_multipliers(multiplier_of, packed_column + column);
+        load_run(bias_of, load_bias, packed_column + warp_n * kWarpN + (block * kRun + lane % 4) * 4);
+        load_run(multiplier_of, load_multipliers, packed_column + warp_n * kWarpN + (block * kRun + lane % 4) * 4);
 #pragma unroll
         for (int i = 0; i < kWarpM / 8; ++i) {
           unsigned char* const at = smem + (warp_m * kWarpM + i * 8 + lane / 4) * kStagedStride + column;

@@ -36,6 +36,16 @@ __device__ __forceinline__ void load_fragments(Fragments<kWarpM, kWarpN>& to, un
   }
   if constexpr (kWarpN % 16 != 0) load_matrices(to.b[kWarpN / 8 - 1], b_at + kWarpN / 16 * (16 * kRowBytes));
 }
+template <typename Value, int kRun, typename Load>
+__device__ __forceinline__ void load_run(Value (&to)[kRun], const Load& load, int position) {
+#pragma unroll
+  for (int q = 0; q < kRun; q += 4) {
+    Value four[4];
+    load(four, position + q * 4);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) to[q + k] = four[k];
+  }
+}
 template <int kWarpM, int kWarpN>
 __device__ __forceinline__ void multiply_fragments(int (&sums)[kWarpM / 16][kWarpN / 8][4],
                                                    const Fragments<kWarpM, kWarpN>& fragments) {

@@ -15,16 +15,24 @@ namespace warpwright::mma {
 ///     power of two that divides s, is place(s) ^ 32 d: also after a multiple of 128 has been added to it.
 ///   `load_fragments<kRowBytes>(fragments, a_at, b_at)`
 ///   `multiply_fragments(int (&sums)[kWarpM / 16][kWarpN / 8][4], fragments)`
+///   `load_run(to[run], load, position)`: what the lambda `load(to[4], position)` reads of packed constants for a run
 ///   `sum_rows(int (&row_sums)[kWarpM / 16][4], fragments)`: adds the codes of a's rows: [0] row g, [2] row g + 8
 std::string_view warp_tile_source();
 
-/// Columns of a warp's tile are handed out so that each thread owns runs of `run` neighbours of the output (2, 4, 8 or
-/// 16; 4 * run divides warp_n): the column, within the tile of a warp, that row `row` of b must hold. Thread t of a
+/// Columns of a warp's tile are handed out so that each thread owns runs of `run` neighbours of the output (4, 8 or 16;
+/// 4 * run divides warp_n): the column, within the tile of a warp, that row `row` of b must hold. Thread t of a
 /// quad has in block i of 4 * run columns those from 4 * run * i + run * t on; sum e of them is
 /// sums[..][i * run / 2 + e / 2][e % 2 (row g) or 2 + e % 2 (row g + 8)].
 constexpr int64_t column_of(int64_t row, int64_t run) {
   const int64_t block = row / (4 * run), within = row % (4 * run);
   return block * 4 * run + within % 8 / 2 * run + within / 8 * 2 + within % 2;
+}
+
+/// Constants of the columns (bias, multipliers, zero points) are packed so that a quad reads neighbouring vectors of 4:
+/// the column, within the tile of a warp, of a packed position.
+constexpr int64_t column_of_constant(int64_t position, int64_t run) {
+  const int64_t block = position / (4 * run), within = position % (4 * run);
+  return block * 4 * run + within % 16 / 4 * run + within / 16 * 4 + within % 4;
 }
 
 /// Bytes from row to row of the staged outputs of a tile: for its column count (bytes) and the run.

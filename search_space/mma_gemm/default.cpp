@@ -1,6 +1,5 @@
 // The default of mma_gemm, and the tiles of vendors' libraries.
 #include <algorithm>
-#include <cmath>
 
 #include "search_space/arithmetic.h"
 #include "search_space/mma/instructions.h"
@@ -13,43 +12,61 @@ namespace warpwright::mma_gemm {
 
 namespace {
 
-/// Cycles of one streaming multiprocessor, roughly: pipes, latencies and waves, without any measurement.
+double value(int64_t number) { return static_cast<double>(number); }
+
+/// Multiply-adds of int8 that an SM's tensor cores do a cycle; for sm_90 what mma.sync reaches.
+double products_per_cycle(const Target& target) {
+  const int capability = target.compute_capability();
+  return capability == 80 || capability == 87 ? 2048 : capability >= 90 ? 2560 : 1024;
+}
+
+/// Instructions of a warp a K tile beside the products, roughly.
+double others_per_tile(const Plan& plan) {
+  const double x_copy = (plan.shape.may_leave_image || plan.has_tail() ? 5 : 2.5) + (plan.row_step % 8 != 0 ? 1 : 0);
+  const double places = plan.shape.taps > 1 || !plan.whole_taps() ? 27 : 18;
+  return value(plan.steps * ((plan.warp_m + plan.warp_n) / 16 + 2)) + value(plan.x_loads) * x_copy +
+         value(plan.weight_loads) * 2 + places;
+}
+
+double products_per_tile(const Plan& plan) {
+  return value(plan.steps * (plan.warp_m / 16) * (plan.warp_n / 8)) *
+         (plan.shape.has_row_sums ? 1.0 + 8.0 / value(plan.warp_n) : 1);
+}
+
+/// The tensor cores come first: few other instructions for each product.
+bool is_lean(const Plan& plan) {
+  return others_per_tile(plan) / products_per_tile(plan) <= (plan.warp_m * plan.warp_n >= 4096 ? 1.9 : 2.8);
+}
+
+/// Cycles, roughly: rounds of resident CTAs, each step as long as the slowest of what they share.
 double cycles(const Plan& plan, const Target& target) {
-  const auto value = [](int64_t number) { return static_cast<double>(number); };
-  const bool ampere = plan.depth == mma::kAmpereDepth;
-  const int64_t resident = resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target);
   const int64_t ctas_of_sm = ceil_div(plan.ctas, target.sm_count);
-  const double rounds = value(ceil_div(ctas_of_sm, resident));
-  const double all = value(ctas_of_sm);
+  const int64_t resident = std::min(ctas_of_sm, resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target));
+  const double rounds = value(ceil_div(ctas_of_sm, resident)), together = value(resident);
   const double warps = value(plan.threads) / 32;
+  const double l2_bytes = target.compute_capability() == 80 || target.compute_capability() >= 90 ? 40 : 17;
 
-  // An SM multiplies 16 x 8 x 32 in 4 cycles (four sub-partitions, 16 each); m8n8k16 in twice the time.
-  const double products = value(plan.steps * (plan.warp_m / 16) * (plan.warp_n / 8));
-  const double product_cycles = (ampere ? 16.0 : 32.0) * (plan.shape.has_row_sums ? 1.0 + 8.0 / value(plan.warp_n) : 1);
-  const double fragments = value(plan.steps * (plan.warp_m + plan.warp_n) / 16);
-  const double copies =
-      value(plan.x_loads * (plan.shape.may_leave_image ? 5 : 3) + plan.weight_loads) * (plan.async != 0 ? 1 : 2.5);
-  const double issued = products * (ampere ? 1 : 4) + fragments * 1.5 + copies + 25;
-  const double k_steps = value(plan.split_tiles);
-  const double outputs = value(plan.warp_m * plan.warp_n) / 32;
-  const double epilogue = outputs * (plan.shape.output_bytes == 4 ? 2 : 9) + (plan.staged_epilogue != 0 ? 60 : 0) +
-                          (plan.warps_k > 1 ? outputs * 2 + 60 : 0) + (plan.split_k > 1 ? outputs * 2 + 200 : 0);
-
-  // Warps beyond four share the sub-partitions' tensor cores.
-  const double tensor = all * k_steps * products * product_cycles * std::max(1.0, warps / 4);
-  const double tensor_chain = rounds * k_steps * products * product_cycles * std::max(1.0, warps / 4);
-  const double issue = all * warps * (k_steps * issued + epilogue + 120) * 0.25;
-  const Resources resources = resources_of(plan);
-  const double shared = value(resources.smem_bytes_moved) / target.sm_count / 100;
-  const double l2 = value(resources.global_load_bytes + resources.global_store_bytes) / target.sm_count / 32;
-  // A step waits for its copies unless the stages ahead, and other CTAs, cover the way.
+  const double products = products_per_tile(plan), others = others_per_tile(plan);
+  const bool turing = plan.depth == mma::kTuringDepth;
+  const double slow = turing && target.compute_capability() >= 80 ? 2 : 1;  // m8n8k16 has half the rate there
+  const double chain = products * slow * 16 * 8 * 32 / (products_per_cycle(target) / 4);
+  const double tensor = chain * std::max(1.0, together * warps / 4);
+  const double issue = (products * (turing ? 4 : 1) + others * (plan.async != 0 ? 1 : 1.5)) * together * warps / 4;
+  const double fragments = value((plan.warp_m + plan.warp_n) * plan.tile_k * plan.warps_m * plan.warps_n);
+  const double shared = together * (value(plan.stage_bytes) + fragments) / 110;
+  const double l2 = together * value(plan.stage_bytes) / l2_bytes;
+  // A step starts with a barrier and ldmatrix, and waits for its copies unless the stages ahead cover their way.
   const double ahead = value(plan.async != 0 ? plan.stages - 1 : 1);
-  const double step = std::max({products * product_cycles * std::max(1.0, warps / 4), issued * 2.0, 160.0 / ahead});
-  const double exposed = std::max(0.0, 700 / std::max(1.0, ahead) - step) / value(std::min(resident, ctas_of_sm));
-  const double latency = rounds * (1100 + k_steps * (step + exposed) + epilogue * 4 + (plan.split_k > 1 ? 1500 : 0));
-  double sum = 0;
-  for (const double bound : {tensor, tensor_chain, issue, shared, latency, l2}) sum += std::pow(bound, 4);
-  return std::pow(sum, 0.25);
+  const double alone = chain + 100 + others;
+  const double step = std::max({tensor, issue, shared, l2, alone, 700 / ahead});
+
+  const double outputs = value(plan.tile_m * plan.tile_n);
+  const double stored = outputs * value(plan.shape.output_bytes) * (plan.shape.has_residual ? 2 : 1);
+  const double partial = plan.split_k > 1 ? outputs * 8 : 0;
+  const double epilogue = std::max(together * (stored + partial) / l2_bytes, together * outputs / 32 * 8 / 4) + 300 +
+                          (plan.staged_epilogue != 0 ? 100 : 0) + (plan.warps_k > 1 ? 150 + outputs / 100 : 0) +
+                          (plan.split_k > 1 ? 2000 : 0);
+  return rounds * (1200 + value(plan.split_tiles) * step + epilogue);
 }
 
 struct Tile {
@@ -57,21 +74,24 @@ struct Tile {
 };
 constexpr Tile kTiles[] = {
     {64, 64, 4, 2, 1}, {64, 64, 2, 4, 1}, {64, 64, 2, 2, 1}, {64, 64, 1, 4, 1}, {64, 64, 4, 1, 1}, {64, 64, 1, 2, 1},
-    {64, 64, 2, 1, 1}, {64, 32, 2, 2, 1}, {32, 64, 4, 1, 1}, {32, 64, 2, 2, 1}, {32, 64, 2, 1, 1}, {32, 64, 1, 2, 1},
-    {32, 32, 2, 2, 1}, {32, 32, 4, 2, 1}, {32, 32, 2, 1, 2}, {32, 32, 1, 2, 2}, {32, 32, 1, 1, 4}, {32, 64, 1, 1, 4},
-    {32, 64, 1, 1, 2}, {16, 64, 1, 1, 2}, {16, 64, 1, 1, 4}, {16, 64, 1, 2, 2}, {16, 32, 1, 1, 4}, {16, 32, 1, 2, 2},
-    {16, 64, 2, 1, 2}, {32, 16, 2, 1, 1}, {32, 32, 4, 1, 1}, {16, 16, 1, 1, 4}, {16, 64, 1, 1, 1}, {16, 16, 1, 1, 1}};
+    {64, 64, 2, 1, 1}, {64, 64, 1, 1, 1}, {32, 64, 4, 2, 1}, {32, 64, 4, 1, 1}, {32, 64, 2, 2, 1}, {32, 64, 1, 4, 1},
+    {32, 64, 2, 1, 1}, {32, 64, 1, 2, 1}, {32, 64, 1, 1, 1}, {32, 64, 1, 1, 2}, {32, 64, 1, 2, 2}, {32, 32, 2, 2, 1},
+    {32, 32, 4, 2, 1}, {32, 32, 2, 1, 1}, {32, 32, 1, 2, 1}, {32, 32, 1, 1, 1}, {32, 32, 2, 1, 2}, {32, 32, 1, 2, 2},
+    {32, 32, 1, 1, 2}, {16, 64, 1, 1, 1}, {16, 64, 1, 2, 1}, {16, 64, 1, 1, 2}, {32, 16, 1, 1, 1}, {16, 32, 1, 1, 1},
+    {16, 16, 1, 1, 1}};
 
 }  // namespace
 
 Config choose_default(const Workload& workload, const Target& target) {
   const Shape shape(workload);
   const bool ampere = target.compute_capability() >= 80;
+  const std::vector<int64_t> stages_of = ampere ? std::vector<int64_t>{5, 4, 3, 2} : std::vector<int64_t>{2, 1};
   std::optional<Knobs> best;
   double least = 0;
+  bool best_is_lean = false;
   for (const Tile& tile : kTiles) {
     for (const int64_t tile_k : {128, 64, 32}) {
-      for (const int64_t stages : ampere ? std::vector<int64_t>{5, 4, 3, 2} : std::vector<int64_t>{2, 1}) {
+      for (const int64_t stages : stages_of) {
         for (const int64_t split_k : {1, 2, 4, 8}) {
           Knobs knobs{tile.warp_m, tile.warp_n, tile.warps_m, tile.warps_n, tile.warps_k, tile_k, stages};
           knobs.depth = ampere ? mma::kAmpereDepth : mma::kTuringDepth;
@@ -79,9 +99,11 @@ Config choose_default(const Workload& workload, const Target& target) {
           knobs.staged_epilogue = shape.output_bytes == 1 && tile.warp_n < 64 ? 1 : 0;
           knobs.split_k = split_k;
           const Plan plan(shape, knobs);
-          if (flaw_of(plan, target) != Flaw::legal) continue;
+          if (flaw_of(plan, target) != Flaw::legal || (best_is_lean && !is_lean(plan))) continue;
           const double time = cycles(plan, target);
-          if (!best || time < least) best = knobs, least = time;
+          if (!best || time < least || is_lean(plan) != best_is_lean) {
+            best = knobs, least = time, best_is_lean = is_lean(plan);
+          }
         }
       }
     }

@@ -88,19 +88,25 @@ std::string tile_order(const Plan& plan) {
 /// Statements that give `offset`, from a row's address to its bytes in this K tile, and what tells validity.
 std::string place_in_k(const Plan& plan) {
   std::string text;
-  if (!plan.whole_taps()) {
-    text =
-        "    const unsigned k = k_tile * kTileK + copy_column, tap = k / kLaneChannels, c = k - tap * kLaneChannels;\n";
-  } else if (plan.taps_inner != 0) {
-    text = "    const unsigned tap = k_tile % kTaps, c = k_tile / kTaps * kTileK;\n";
+  if (plan.whole_taps() && plan.shape.taps == 1) {
+    text = "    const TapOffset offset = static_cast<TapOffset>(k_tile) * kTileK;\n";
   } else {
-    text =
-        "    constexpr unsigned kTapTiles = kLaneChannels / kTileK;\n"
-        "    const unsigned tap = k_tile / kTapTiles, c = k_tile % kTapTiles * kTileK;\n";
+    if (!plan.whole_taps()) {
+      text =
+          "    const unsigned k = k_tile * kTileK + copy_column, tap = k / kLaneChannels, c = k - tap * "
+          "kLaneChannels;\n";
+    } else if (plan.taps_inner != 0) {
+      text = "    const unsigned tap = k_tile % kTaps, c = k_tile / kTaps * kTileK;\n";
+    } else {
+      text =
+          "    constexpr unsigned kTapTiles = kLaneChannels / kTileK;\n"
+          "    const unsigned tap = k_tile / kTapTiles, c = k_tile % kTapTiles * kTileK;\n";
+    }
+    text +=
+        "    const unsigned r = tap / kKernelW, s = tap - r * kKernelW;\n"
+        "    const TapOffset offset = (static_cast<TapOffset>(r) * (kDilationH * kW) + s * kDilationW) * kXStride + "
+        "c;\n";
   }
-  text +=
-      "    const unsigned r = tap / kKernelW, s = tap - r * kKernelW;\n"
-      "    const TapOffset offset = (static_cast<TapOffset>(r) * (kDilationH * kW) + s * kDilationW) * kXStride + c;\n";
   if (plan.has_tail()) text += "    const unsigned within = k < kReduction;\n";
   if (has_masks(plan)) {
     text +=

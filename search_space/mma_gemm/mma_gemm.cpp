@@ -35,7 +35,7 @@ class MmaGemmFamily final : public KernelFamily {
     const mma_gemm::Plan plan = plan_of(workload, config);
     if (argument == "weights") return mma_gemm::pack_weights(workload, plan, values);
     return pack_product_argument(workload, argument, values, plan.packed_columns(),
-                                 [&](int64_t position) { return plan.channel_at(position); });
+                                 [&](int64_t position) { return plan.channel_of_constant(position); });
   }
 
  private:

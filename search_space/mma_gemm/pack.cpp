@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "search_space/mma/instructions.h"
-#include "search_space/mma/warp_tile.h"
 #include "search_space/mma_gemm/plan.h"
 #include "search_space/product_epilogue.h"
 #include "src/core/error.h"
@@ -32,8 +31,7 @@ Tensor pack_weights(const Workload& workload, const Plan& plan, const Values& va
   const int64_t length = workload.reduction_size(), tile_bytes = plan.tile_n * plan.tile_k;
   Tensor packed(workload.weight_dtype, {shape.groups * plan.n_tiles * plan.k_tiles * tile_bytes});
   for (int64_t row = 0; row < plan.packed_columns(); ++row) {
-    const int64_t in_warp = row % plan.warp_n;
-    const int64_t channel = plan.channel_at(row - in_warp + mma::column_of(in_warp, plan.run));
+    const int64_t channel = plan.channel_of_row(row);
     if (channel < 0) continue;
     const auto pad = static_cast<std::byte>(weight_zero_point_of(workload, values, channel));
     const std::byte* const from = weights + channel * length;

@@ -110,9 +110,17 @@ Plan::Plan(const Shape& shape_of, const Knobs& knobs)
                            staged_epilogue != 0 ? tile_m * staged_stride : 0})),
       registers(estimate_registers(*this)) {}
 
-int64_t Plan::channel_at(int64_t position) const {
-  const int64_t group = position / (n_tiles * tile_n), column = position % (n_tiles * tile_n);
-  return column < shape.columns ? group * shape.columns + column : -1;
+int64_t Plan::channel_at(int64_t column) const {
+  const int64_t group = column / (n_tiles * tile_n), in_group = column % (n_tiles * tile_n);
+  return in_group < shape.columns ? group * shape.columns + in_group : -1;
+}
+
+int64_t Plan::channel_of_row(int64_t row) const {
+  return channel_at(row / warp_n * warp_n + mma::column_of(row % warp_n, run));
+}
+
+int64_t Plan::channel_of_constant(int64_t position) const {
+  return channel_at(position / warp_n * warp_n + mma::column_of_constant(position % warp_n, run));
 }
 
 Resources resources_of(const Plan& plan) {

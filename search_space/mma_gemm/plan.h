@@ -70,9 +70,12 @@ struct Plan : Knobs {
   bool whole_taps() const { return shape.lane_channels % tile_k == 0; }
   /// Some bytes of the last K tile lie behind the reduction.
   bool has_tail() const { return shape.reduction % tile_k != 0; }
-  /// Elements of a packed per-channel argument, and the channel at a position or -1.
+  /// Columns of all tiles of all groups; the channel of one of them, or -1.
   int64_t packed_columns() const { return shape.groups * n_tiles * tile_n; }
-  int64_t channel_at(int64_t position) const;
+  int64_t channel_at(int64_t column) const;
+  /// The same for a row of packed weights and for an element of a packed constant.
+  int64_t channel_of_row(int64_t row) const;
+  int64_t channel_of_constant(int64_t position) const;
 };
 
 /// What keeps a Plan from being legal, without text; `legal` is none.
