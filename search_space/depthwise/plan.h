@@ -18,10 +18,9 @@ enum class Staging : int64_t {
 struct Plan {
   Plan(const Workload& workload, const Config& config);
 
-  // Orders of the loops over rows. Of one output row (run_h 1): over filter rows, rolled or unrolled (0, 1). Of
-  // several: 0: each input row serves all output rows that it touches, whose sums are kept 1: each output row is made
-  // at once from input rows that are kept 2: each filter row serves all output rows; input rows and sums are kept, and
-  // its weights are loaded once
+  // Order of the loops over rows. One output row (run_h 1): the loop over filter rows is rolled (0) or unrolled (1).
+  // Several: each input row serves all output rows that it touches (0); each output row is made at once from input
+  // rows that are kept (1); each filter row serves all output rows, so that its weights are loaded once (2).
   bool is_unrolled() const { return run_h > 1 || row_order == 1; }
   bool rows_kept() const { return run_h > 1 && row_order == 1; }
   bool filter_rows_first() const { return run_h > 1 && row_order == 2; }
