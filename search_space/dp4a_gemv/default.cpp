@@ -33,10 +33,14 @@ double cycles(const Plan& plan, const Target& target) {
   const Resources resources = resources_of(plan);
   const double weights = static_cast<double>(plan.packed_columns() * plan.steps * plan.slices) * few_rows::kVectorBytes;
   const double dram = weights / target.sm_count / bytes_a_cycle;
-  const double l2 = static_cast<double>(resources.global_load_bytes) / target.sm_count / 16;
+  const double bytes = static_cast<double>(resources.global_load_bytes);
+  // Of the whole card, and of the SM with most CTAs alone.
+  const double l2 = std::max(bytes / target.sm_count / 16,
+                             bytes / static_cast<double>(plan.ctas) * static_cast<double>(ctas_of_sm) / 40);
   const double waits = static_cast<double>(plan.prefetch ? (batches + 1) / 2 : batches) * 600;
   const double latency = rounds * (issued * 2 + waits + (plan.direct_x ? 0 : staged_vectors / 4 * 150 + 100) + 300);
-  return std::max({issue, dram, l2}) + latency;
+  // Weights may lie in L2 or not: a Config should be good at both.
+  return std::max({issue, l2}) + std::max({issue, l2, dram}) + 2 * latency;
 }
 
 constexpr std::array<std::array<int64_t, 2>, 12> kWarps = {

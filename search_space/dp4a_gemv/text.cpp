@@ -62,12 +62,15 @@ const char* const kDirectXText = R"(
   const unsigned char* const x_from =
       x + (static_cast<long long>(m_tile * kTileM) * kXStride + (kXOffset + first_k));
   auto x_of = [&](int row, int step) {
-    int4 words = make_int4(0, 0, 0, 0);
-    if ((kRows % kTileM == 0 || m_tile * kTileM + row < kRows) &&
-        (kReduction % kStepBytes == 0 || step * kStepBytes + first_k < kReduction)) {
-      words = *reinterpret_cast<const int4*>(x_from + step * kStepBytes + row * kXStride);
+    const unsigned char* const at = x_from + step * kStepBytes + row * kXStride;
+    if constexpr (kRows % kTileM == 0 && kReduction % kStepBytes == 0) {
+      return *reinterpret_cast<const int4*>(at);
+    } else {
+      int words[4] = {};
+      load_words(words, global_address(at),
+                 (m_tile * kTileM + row < kRows) & (step * kStepBytes + first_k < kReduction));
+      return make_int4(words[0], words[1], words[2], words[3]);
     }
-    return words;
   };
 )";
 

@@ -39,13 +39,16 @@ double cycles(const Plan& plan, const Target& target) {
   const double weights =
       static_cast<double>(plan.packed_columns() * plan.splits * plan.steps * plan.warps_k) * kStepBytes;
   const double dram = weights / target.sm_count / bytes_a_cycle;
-  const double l2 =
-      static_cast<double>(resources.global_load_bytes + resources.global_store_bytes) / target.sm_count / 16;
+  const double bytes = static_cast<double>(resources.global_load_bytes + resources.global_store_bytes);
+  // Of the whole card, and of the SM with most CTAs alone.
+  const double l2 = std::max(bytes / target.sm_count / 16,
+                             bytes / static_cast<double>(plan.ctas) * static_cast<double>(ctas_of_sm) / 40);
   const double waits = static_cast<double>(plan.pipeline == Pipeline::registers ? batches : (batches + 1) / 2) * 600;
   const double split_latency = plan.splits > 1 ? 1500 : 0;
   const double latency =
       rounds * (issued * 2 + waits + (plan.direct_x ? 0 : staged_vectors / 4 * 150 + 100) + 300) + split_latency;
-  return std::max({issue, tensor, dram, l2}) + latency;
+  // Weights may lie in L2 or not: a Config should be good at both.
+  return std::max({issue, tensor, l2}) + std::max({issue, tensor, l2, dram}) + 2 * latency;
 }
 
 constexpr std::array<std::array<int64_t, 2>, 11> kWarps = {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "search_space/arithmetic.h"
 #include "search_space/mma/instructions.h"
@@ -11,13 +12,23 @@ namespace warpwright::mma_swapped {
 
 namespace {
 
+std::vector<int64_t> up_to(int64_t most, std::vector<int64_t> values) {
+  std::erase_if(values, [most](int64_t value) { return value > most; });
+  return values;
+}
+
+/// Of a tile.
+int64_t most_columns(const few_rows::Shape& shape) {
+  return std::max<int64_t>(kTileChannels, power_of_two_above(shape.stored_columns));
+}
+
 std::optional<std::string> why_bad_tile(const Plan& plan, const Target& target) {
   const few_rows::Shape& shape = plan.shape;
   const few_rows::Cut& cut = plan.cut;
   if (cut.threads > target.max_threads_per_block) {
     return fmt::format("{} threads a CTA exceed the {} of {}", cut.threads, target.max_threads_per_block, target.name);
   }
-  if (cut.tile_n > std::max<int64_t>(kTileChannels, power_of_two_above(shape.stored_columns))) {
+  if (cut.tile_n > most_columns(shape)) {
     return fmt::format("a tile of {} columns is hopeless for {} columns", cut.tile_n, shape.stored_columns);
   }
   if (plan.warps_k > 1 && plan.warps_k * kStepBytes > power_of_two_above(shape.reduction)) {
@@ -71,6 +82,15 @@ std::optional<std::string> why_redundant(const Plan& plan, const Target& target)
   return std::nullopt;
 }
 
+/// The quick check: what most points break.
+bool may_be_legal(std::span<const int64_t> values, const few_rows::Shape& shape) {
+  const int64_t warp_tiles = values[1], warps_n = values[3], warps_k = values[4], splits = values[5];
+  const int64_t depth = values[6], pipeline = values[7];
+  const int64_t all_steps = ceil_div(shape.reduction, warps_k * kStepBytes), steps = ceil_div(all_steps, splits);
+  return warps_n * warp_tiles * kTileChannels <= most_columns(shape) && (splits - 1) * steps < all_steps &&
+         depth + (pipeline != 0 ? 1 : 0) <= steps;
+}
+
 }  // namespace
 
 std::optional<std::string> why_unsupported(const Workload& workload, const Target& target) {
@@ -82,23 +102,36 @@ std::optional<std::string> why_unsupported(const Workload& workload, const Targe
 Space make_space(const Workload& workload, const Target& target) {
   const few_rows::Shape shape(workload);
   const int64_t row_tiles = ceil_div(shape.rows, kTileRows);
-  std::vector<int64_t> rows;
-  for (int64_t tiles = 1; tiles < row_tiles; tiles *= 2) rows.push_back(tiles);
+  const int64_t most_steps = ceil_div(shape.reduction, kStepBytes);
+  const int64_t column_tiles = most_columns(shape) / kTileChannels;
+  std::vector<int64_t> rows = up_to(row_tiles - 1, {1, 2, 4});
   rows.push_back(row_tiles);
-  std::vector<int64_t> instructions = {mma::kTuringDepth};
+  std::vector<int64_t> instructions = {mma::kTuringDepth}, pipelines = {0};
   if (target.compute_capability() >= 80) instructions = {mma::kAmpereDepth, mma::kTuringDepth};
+  if (most_steps > 1)
+    pipelines = target.compute_capability() >= 80 ? std::vector<int64_t>{0, 1, 2} : std::vector<int64_t>{0, 1};
+  const std::vector<int64_t> splits = up_to(most_steps, {1, 2, 3, 4, 6, 8, 12, 16});
+  const int64_t most_ctas = row_tiles * ceil_div(shape.stored_columns, kTileChannels) * splits.back();
   std::vector<Knob> knobs = {
-      {"instruction", instructions}, {"warp_tiles", {1, 2, 4}},     {"row_tiles", rows},
-      {"warps_n", {1, 2, 4, 8}},     {"warps_k", {1, 2, 4, 8, 16}}, {"splits", {1, 2, 3, 4, 6, 8, 12, 16}},
-      {"depth", {1, 2, 3, 4, 6, 8}}, {"pipeline", {0, 1, 2}},       {"direct_x", {0, 1}},
-      {"ctas_per_sm", {1, 2, 4, 8}},
+      {"instruction", instructions},
+      {"warp_tiles", up_to(column_tiles, {1, 2, 4})},
+      {"row_tiles", rows},
+      {"warps_n", up_to(column_tiles, {1, 2, 4, 8})},
+      {"warps_k", up_to(power_of_two_above(most_steps), {1, 2, 4, 8, 16})},
+      {"splits", splits},
+      {"depth", up_to(most_steps, {1, 2, 3, 4, 6, 8})},
+      {"pipeline", pipelines},
+      {"direct_x", shape.readable ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}},
+      {"ctas_per_sm", up_to(ceil_div(most_ctas, target.sm_count), {1, 2, 4, 8})},
   };
-  return Space(kName, kSpaceVersion, std::move(knobs), [workload, target](const Config& config) {
+  auto why_illegal = [workload, target](const Config& config) {
     const Plan plan(workload, config);
     auto reason = why_bad_tile(plan, target);
     if (!reason) reason = why_too_much(plan, target);
     return reason ? reason : why_redundant(plan, target);
-  });
+  };
+  return Space(kName, kSpaceVersion, std::move(knobs), why_illegal,
+               [shape](std::span<const int64_t> values) { return may_be_legal(values, shape); });
 }
 
 }  // namespace warpwright::mma_swapped

@@ -11,6 +11,7 @@
 #include "measure/compiler.h"
 #include "measure/trial_buffers.h"
 #include "search_space/dp4a_gemv/dp4a_gemv.h"
+#include "search_space/mma_swapped/mma_swapped.h"
 #include "src/device/device.h"
 #include "src/reference/reference.h"
 #include "tests/reference/examples/workloads.h"
@@ -22,7 +23,7 @@ constexpr DType s8 = DType::s8, u8 = DType::u8, s32 = DType::s32;
 constexpr auto zero = ZeroPointForm::zero, scalar = ZeroPointForm::scalar, per_channel = ZeroPointForm::per_channel;
 constexpr auto none = ResidualForm::none, rounded = ResidualForm::rounded, unrounded = ResidualForm::unrounded;
 
-const std::vector<const KernelFamily*> kFamilies = {&dp4a_gemv_family()};
+const std::vector<const KernelFamily*> kFamilies = {&dp4a_gemv_family(), &mma_swapped_family()};
 
 struct Forms {
   DType x = s8, weights = s8, y = s8;
