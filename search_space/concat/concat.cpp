@@ -77,6 +77,7 @@ class ConcatFamily final : public LightFamily {
     if (workload.kind == OpKind::concat) return std::nullopt;
     if (workload.kind != OpKind::layout) return "it is no concat or layout";
     const TensorForm &x = workload.inputs[0], &y = workload.output;
+    if (!is_code(y.dtype)) return "its elements are no codes";
     if (x.layout != Layout::nhwc || y.layout != Layout::nhwc || x.c != y.c || x.h * x.w != y.h * y.w) {
       return "the layout changes pixels or channels";
     }

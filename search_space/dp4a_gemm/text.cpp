@@ -268,8 +268,8 @@ const char* const kOtherPadsText = R"(
   if (group == 0 && n_tile == 0) {
 #pragma unroll 1
     for (int unit = threadIdx.x; unit < kTileM * kOtherPads; unit += kThreads) {
-      const int m = m_tile * kTileM + unit / kOtherPads, at = kK + unit % kOtherPads;
-      if (m < kRows) y[static_cast<long long>(m) * kYStride + at] = static_cast<unsigned char>(pad_code);
+      const int m = m_tile * kTileM + unit / kOtherPads;
+      if (m < kRows) *output_at(m, kK + unit % kOtherPads) = pad_code;
     }
   }
 )";
