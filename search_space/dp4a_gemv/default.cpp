@@ -17,8 +17,8 @@ double cycles(const Plan& plan, const Target& target) {
   const double steps = static_cast<double>(plan.steps);
   const double products = static_cast<double>(plan.thread_m * plan.thread_n * 4);
   const double fetches = static_cast<double>(plan.thread_n + plan.thread_m * (plan.direct_x ? 5 : 1));
-  const double staged_vectors = static_cast<double>(plan.cut.tile_m * plan.cut.x_bytes / few_rows::kVectorBytes) /
-                                static_cast<double>(plan.cut.threads);
+  const int64_t vectors = plan.cut.tile_m * plan.cut.x_bytes / few_rows::kVectorBytes;
+  const double staged_vectors = static_cast<double>(vectors) / static_cast<double>(plan.cut.threads);
   const double sums = static_cast<double>(power_of_two_above(plan.thread_m * plan.thread_n));
   const double issued = 150 + steps * (products + fetches) + staged_vectors * 25 + sums * 4 +
                         static_cast<double>(plan.cut.store_lanes * (12 + plan.warps_k));
@@ -58,8 +58,11 @@ Config choose_default(const Workload& workload, const Target& target) {
     const double time = cycles(Plan(workload, config), target);
     if (!best || time < best_cycles) best = config, best_cycles = time;
   };
-  for (const int64_t thread_m : space.knobs().front().values) {
-    if (thread_m < std::min<int64_t>(shape.rows, 4)) continue;
+  std::vector<int64_t> rows = space.knobs().front().values;
+  std::reverse(rows.begin(), rows.end());
+  for (const int64_t thread_m : rows) {
+    // Few rows at once read the weights often: only where long rows leave no choice.
+    if (best && thread_m < std::min<int64_t>(shape.rows, 4)) break;
     for (const int64_t thread_n : {1, 2, 4}) {
       for (const auto& [warps_n, warps_k] : kWarps) {
         for (const int64_t lanes_k : {32, 16, 8, 4}) {

@@ -1,6 +1,5 @@
 // Weights of a dp4a_gemv kernel: [n_tile][warp_n][step][warp_k][column of the thread][lane][16 bytes of K], so that
 // each load of a warp is one linear read.
-#include "search_space/arithmetic.h"
 #include "search_space/dp4a_gemv/plan.h"
 
 namespace warpwright::dp4a_gemv {

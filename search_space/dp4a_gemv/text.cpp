@@ -62,7 +62,7 @@ const char* const kDirectXText = R"(
   const unsigned char* const x_from =
       x + (static_cast<long long>(m_tile * kTileM) * kXStride + (kXOffset + first_k));
   auto x_of = [&](int row, int step) {
-    const unsigned char* const at = x_from + step * kStepBytes + row * kXStride;
+    const unsigned char* const at = x_from + (static_cast<long long>(row) * kXStride + step * kStepBytes);
     if constexpr (kRows % kTileM == 0 && kReduction % kStepBytes == 0) {
       return *reinterpret_cast<const int4*>(at);
     } else {

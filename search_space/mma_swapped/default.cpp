@@ -18,8 +18,8 @@ double cycles(const Plan& plan, const Target& target) {
   const double steps = static_cast<double>(plan.steps);
   const double multiplications = static_cast<double>(plan.warp_tiles * plan.row_tiles * 2);
   const double fetches = static_cast<double>(2 * plan.warp_tiles + plan.row_tiles * (plan.direct_x ? 5 : 1));
-  const double staged_vectors = static_cast<double>(plan.cut.tile_m * plan.cut.x_bytes / few_rows::kVectorBytes) /
-                                static_cast<double>(plan.cut.threads);
+  const int64_t vectors = plan.cut.tile_m * plan.cut.x_bytes / few_rows::kVectorBytes;
+  const double staged_vectors = static_cast<double>(vectors) / static_cast<double>(plan.cut.threads);
   const double sums = static_cast<double>(plan.warp_tiles * plan.row_tiles * 4);
   const double units = static_cast<double>(ceil_div(plan.cut.tile_m * plan.cut.tile_n, plan.cut.threads));
   const double outputs = std::max(units, static_cast<double>(plan.cut.store_lanes));

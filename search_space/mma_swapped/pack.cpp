@@ -1,6 +1,5 @@
 // Weights of a mma_swapped kernel: [n_tile][warp_n][split][step][warp_k][8 channels][lane][16 bytes of K]: what a lane
 // holds of both halves of each 16 channels, so that each load of a warp is one linear read.
-#include "search_space/arithmetic.h"
 #include "search_space/mma_swapped/plan.h"
 
 namespace warpwright::mma_swapped {

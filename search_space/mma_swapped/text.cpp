@@ -41,7 +41,7 @@ const char* const kDirectXText = R"(
   const unsigned char* const x_from =
       x + (static_cast<long long>(m_tile * kTileM + lane / 4) * kXStride + (kXOffset + split_k + first_k));
   auto x_of = [&](int row_tile, int step) {
-    const unsigned char* const at = x_from + step * kStepBytes + row_tile * (8 * kXStride);
+    const unsigned char* const at = x_from + (static_cast<long long>(row_tile * 8) * kXStride + step * kStepBytes);
     if constexpr (kRows % kTileM == 0 && kReduction % (kSplits * kSplitBytes) == 0) {
       return *reinterpret_cast<const int4*>(at);
     } else {
