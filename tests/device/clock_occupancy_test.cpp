@@ -76,10 +76,35 @@ TEST(Traffic, ReadsComeBackOnlyWhenL2CannotKeepThem) {
     for (uint64_t i = 0; i < 1000; ++i) one.read_sectors.push_back(i);  // every CTA reads the same 32 kB
     profile.sampled.push_back(one);
   }
-  EXPECT_DOUBLE_EQ(estimate_traffic(profile, 16, 1e6, true).dram_bytes, 32000);
-  EXPECT_DOUBLE_EQ(estimate_traffic(profile, 16, 1e6, false).dram_bytes, 0);
-  EXPECT_GT(estimate_traffic(profile, 16, 16000, true).dram_bytes, 32000);
-  EXPECT_LE(estimate_traffic(profile, 16, 1, true).dram_bytes, 4 * 32000);
+  const LaunchSharing sharing(profile);
+  EXPECT_DOUBLE_EQ(estimate_traffic(profile, sharing, 16, 1e6, true).dram_bytes, 32000);
+  EXPECT_DOUBLE_EQ(estimate_traffic(profile, sharing, 16, 1e6, false).dram_bytes, 0);
+  EXPECT_GT(estimate_traffic(profile, sharing, 16, 16000, true).dram_bytes, 32000);
+  EXPECT_LE(estimate_traffic(profile, sharing, 16, 1, true).dram_bytes, 4 * 32000);
+}
+
+TEST(Traffic, NeighboursReadOnceWhatTheyShare) {
+  // A wave of 4 × 4 CTAs, row by row: a new row of A for each fourth, columns of B for the first four alone.
+  std::vector<double> fresh;
+  for (int cta = 0; cta < 16; ++cta) fresh.push_back((cta % 4 == 0 ? 0.5 : 0.0) + (cta < 4 ? 0.5 : 0.0));
+  EXPECT_DOUBLE_EQ(fresh_part(fresh, 1), 1);
+  EXPECT_DOUBLE_EQ(fresh_part(fresh, 4), (1 + 3 * 0.5) / 4);
+  EXPECT_DOUBLE_EQ(fresh_part(fresh, 16), 4.0 / 16);
+  EXPECT_DOUBLE_EQ(fresh_part(fresh, 32), (4.0 + 16 * 0.125) / 32);  // later ones like the last quarter
+  EXPECT_DOUBLE_EQ(fresh_part({}, 32), 1);
+
+  LaunchProfile profile;  // samples from all over the grid share nothing
+  profile.ctas = 1600;
+  for (uint64_t i = 0; i < 4; ++i) {
+    CtaProfile one;
+    one.weight = 400;
+    for (uint64_t k = 0; k < 100; ++k) one.read_sectors.push_back(i * 1000 + k);
+    profile.sampled.push_back(one);
+  }
+  profile.read_footprint_bytes = 1600 * 100 * 32;
+  profile.fresh_reads = fresh;
+  const Traffic traffic = estimate_traffic(profile, LaunchSharing(profile), 16, 1000, true);
+  EXPECT_DOUBLE_EQ(traffic.dram_bytes, 1600 * 100 * 32 / 4.0);
 }
 
 }  // namespace

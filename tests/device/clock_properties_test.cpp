@@ -50,7 +50,8 @@ LaunchProfile gemm(uint64_t ctas = 512) {
     profile.sampled.push_back(gemm_cta(index));
     profile.sampled.back().weight = static_cast<double>(ctas) / 4;
   }
-  profile.footprint_bytes = (ctas / 4 * 64 * 18 + 4 * 64 * 18 + ctas * 128) * 32;
+  profile.read_footprint_bytes = (ctas / 4 * 64 * 18 + 4 * 64 * 18) * 32;
+  profile.written_footprint_bytes = ctas * 128 * 32;
   return profile;
 }
 
@@ -118,7 +119,8 @@ TEST_P(ClockOfEveryTarget, MoreTrafficOrWaitingIsNeverFaster) {
 
 TEST_P(ClockOfEveryTarget, TwiceTheDramBytesAreNeverFaster) {
   never_faster("distinct sectors", [](LaunchProfile& profile) {
-    profile.footprint_bytes *= 2;
+    profile.read_footprint_bytes *= 2;
+    profile.written_footprint_bytes *= 2;
     for (CtaProfile& cta : profile.sampled) {
       for (auto* sectors : {&cta.read_sectors, &cta.written_sectors}) {
         const size_t count = sectors->size();
@@ -173,7 +175,7 @@ TEST(Clock, EachResourceCanBeTheLimit) {
   EXPECT_EQ(limit([](auto&, CtaProfile& cta) { cta.load_waits *= 50; }), "latency");
   EXPECT_EQ(limit([](auto&, CtaProfile& cta) { cta.stores.sectors *= 300; }), "l2");
   EXPECT_EQ(limit([](LaunchProfile& profile, CtaProfile& cta) {
-              profile.footprint_bytes = uint64_t{1} << 32;
+              profile.read_footprint_bytes = uint64_t{1} << 32;
               for (uint64_t i = 0; i < 20000; ++i) {
                 cta.read_sectors.push_back(500000000 + i + static_cast<uint64_t>(&cta - &profile.sampled[0]) * 20000);
               }

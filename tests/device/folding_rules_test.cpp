@@ -159,5 +159,33 @@ TEST(Folding, PipesOfTheEpilogue) {
   EXPECT_EQ(costs[7], (IssueCost{Pipe::shared, 1}));
 }
 
+TEST(Folding, ACopyTakesSmallOffsetsAndThePredicateOfItsSize) {
+  EXPECT_THAT(
+      slots(fold_body("mov.u32 %r2, tile;\nmov.u32 %r3, %tid.x;\nadd.s32 %r4, %r2, %r3;\nsetp.gt.s32 %p1, %r3, 9;\n"
+                      "selp.b32 %r5, 0, 16, %p1;\nadd.s64 %rd2, %rd1, 2032;\nadd.s64 %rd3, %rd1, 2048;\n"
+                      "add.s32 %r6, %r4, 4096;\n"
+                      "cp.async.cg.shared.global [%r4], [%rd2], 16, %r5;\n"
+                      "cp.async.cg.shared.global [%r6], [%rd3], 16, %r5;\n")),
+      ElementsAre(0, 1, 0, 1, 0, 0, 2, 0, 1, 1));
+}
+
+TEST(Folding, WhatIsTheSameEachTimeRoundIsComputedBeforeTheLoop) {
+  const auto costs = fold_body(
+      "mov.u32 %r2, %tid.x;\nmov.u32 %r3, 0;\nmov.u32 %r7, 0;\n$L:\nxor.b32 %r4, %r2, 7;\nmul.lo.s32 %r5, %r4, %r2;\n"
+      "xor.b32 %r6, %r5, %r3;\nadd.s32 %r7, %r7, %r6;\nadd.s32 %r3, %r3, 1;\nsetp.lt.s32 %p1, %r3, 9;\n@%p1 bra $L;\n"
+      "st.shared.u32 [tile], %r7;");
+  EXPECT_THAT(slots(costs), ElementsAre(1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1));
+  EXPECT_EQ(costs[2].moved_slots, 2);
+}
+
+TEST(Folding, TensorInstructionsAreOneEach) {
+  const auto costs = fold_body(
+      "mov.u32 %r2, %tid.x;\nldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r3, %r4, %r5, %r6}, [%r2+64];\n"
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%r7, %r8, %r9, %r10}, {%r3, %r4, %r5, %r6}, {%r3, %r4}, "
+      "{%r3, %r4, %r5, %r6};\nst.shared.u32 [tile], %r7;");
+  EXPECT_EQ(costs[1], (IssueCost{Pipe::shared, 1}));
+  EXPECT_EQ(costs[2], (IssueCost{Pipe::tensor, 1}));
+}
+
 }  // namespace
 }  // namespace warpwright

@@ -80,5 +80,21 @@ TEST(WarpWaits, AResultThatNobodyUsesIsNotWaitedFor) {
   EXPECT_EQ(run(kernel, table).shared_waits(), 0u);
 }
 
+TEST(WarpWaits, OnlyGroupsThatMayNotBeOpenAreWaitedFor) {
+  const std::string copy = "cp.async.cg.shared.global [tile], [%rd1], 16;\ncp.async.commit_group;\n";
+  const std::string work = "mul.lo.s32 %r4, %r1, %r1;\nst.shared.u32 [tile+512], %r4;\n";
+  // Two groups; waiting for all but one waits for the first, then an empty group lets the second be waited for.
+  const ptx::Kernel kernel = kernel_of(copy + copy + work + "cp.async.wait_group 1;\n" + work +
+                                       "cp.async.commit_group;\ncp.async.wait_group 1;\ncp.async.wait_group 0;");
+  const WaitTable table(kernel, fold(kernel));
+  EXPECT_THAT(run(kernel, table).copy_wait_distances(), testing::ElementsAre(5, 7));
+}
+
+TEST(WarpWaits, CopiesWithoutACommitBelongToWhatWaitAllWaitsFor) {
+  const ptx::Kernel kernel = kernel_of("cp.async.cg.shared.global [tile], [%rd1], 16;\ncp.async.wait_all;");
+  const WaitTable table(kernel, fold(kernel));
+  EXPECT_THAT(run(kernel, table).copy_wait_distances(), testing::ElementsAre(0));
+}
+
 }  // namespace
 }  // namespace warpwright

@@ -22,6 +22,7 @@ TEST(VirtualTime, SamplesStandForTheWholeGrid) {
                                                                {100, 100, 100},
                                                                {2, 2, 2},
                                                                {1, 1, 40},
+                                                               {50, 3, 16},
                                                                {3, 65000, 2}}) {
     LaunchShape shape;
     shape.grid = grid;
@@ -37,7 +38,14 @@ TEST(VirtualTime, SamplesStandForTheWholeGrid) {
     }
     EXPECT_DOUBLE_EQ(weight, static_cast<double>(total));
     EXPECT_EQ(ctas.size(), samples.size());
-    EXPECT_LE(samples.size(), 12u);
+    const uint32_t parts = grid[2] <= 16 ? grid[2] : 1;
+    EXPECT_LE(samples.size(), 12u * parts);
+    // Up to 16 CTAs along z share a sum: whole columns, in order.
+    for (size_t i = 0; i < samples.size(); ++i) {
+      EXPECT_EQ(samples[i].hands_on, i % parts + 1 < parts);
+      if (i % parts == 0) continue;
+      EXPECT_EQ(samples[i].cta, samples[i - 1].cta + uint64_t{grid[0]} * grid[1]);
+    }
     if (grid[2] == 1) {
       EXPECT_TRUE(ctas.count(0) == 1 && ctas.count(grid[0] - 1) == 1);
     }
@@ -74,6 +82,55 @@ TEST(VirtualTime, LeavesTheResultOfOneMoreLaunch) {
     EXPECT_FALSE(first.limited_by.empty());
     EXPECT_EQ(run.download<uint32_t>(a, 1)[0], 2u * 50 * 64);
   }
+}
+
+TEST(VirtualTime, TheLastCtaOfASplitSumIsSampledAsTheLast) {
+  // Each CTA counts; the last of the three along z writes 128 bytes more and sets the counter back.
+  const std::string body =
+      "mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd4, %r1, 4; add.s64 %rd5, %rd1, %rd4; atom.global.add.u32 %r2, [%rd5], 1; "
+      "setp.ne.u32 %p1, %r2, 2; @%p1 bra $E; mul.wide.u32 %rd6, %r0, 4; add.s64 %rd7, %rd3, %rd6; "
+      "st.global.u32 [%rd7], %r0; st.global.u32 [%rd5], 0; $E:";
+  const auto device = open_virtual_device(target_preset("rtx4090"), {.checked = false});
+  CompiledKernel compiled;
+  compiled.entry = "k";
+  compiled.ptx = kernel_of(body);
+  Launch launch;
+  launch.kernel = device->load(compiled);
+  launch.shape.grid = {5, 1, 3};
+  launch.shape.block = {1, 1, 1};
+  std::vector<DeviceAddress> buffers;
+  for (int i = 0; i < 3; ++i) buffers.push_back(device->allocate(4096, "buffer"));
+  for (const DeviceAddress buffer : buffers) launch.arguments.push_back(bind_address(buffer));
+  const LaunchProfile profile = device->profile(launch);
+  ASSERT_EQ(profile.sampled.size() % 3, 0u);
+  for (size_t i = 0; i < profile.sampled.size(); ++i) {
+    EXPECT_EQ(profile.sampled[i].stores.count, i % 3 == 2 ? 3u : 1u);
+  }
+  std::vector<std::byte> counters(20);
+  device->download(counters, buffers[0]);
+  EXPECT_EQ(counters, std::vector<std::byte>(20));
+}
+
+TEST(VirtualTime, FirstReadsOfNeighboursAreCompared) {
+  // CTA x reads sector x / 4 of a, and all read the first of b; behind the barrier nothing counts.
+  const std::string body =
+      "mov.u32 %r1, %ctaid.x; shr.u32 %r2, %r1, 2; mul.wide.u32 %rd4, %r2, 32; add.s64 %rd5, %rd1, %rd4; "
+      "ld.global.u32 %r3, [%rd5]; ld.global.u32 %r4, [%rd2]; bar.sync 0; add.u32 %r3, %r3, %r4; "
+      "mul.wide.u32 %rd6, %r1, 32; add.s64 %rd7, %rd2, %rd6; ld.global.u32 %r5, [%rd7+32]; "
+      "add.u32 %r3, %r3, %r5; st.global.u32 [%rd3], %r3;";
+  const auto device = open_virtual_device(target_preset("rtx4090"), {.checked = false});
+  CompiledKernel compiled;
+  compiled.entry = "k";
+  compiled.ptx = kernel_of(body);
+  Launch launch;
+  launch.kernel = device->load(compiled);
+  launch.shape.grid = {12, 1, 1};
+  launch.shape.block = {32, 1, 1};
+  for (int i = 0; i < 3; ++i) launch.arguments.push_back(bind_address(device->allocate(4096, "buffer")));
+  const LaunchProfile profile = device->profile(launch);
+  EXPECT_EQ(profile.fresh_reads, (std::vector<double>{1, 0, 0, 0, 0.5, 0, 0, 0, 0.5, 0, 0, 0}));
+  EXPECT_EQ(profile.read_footprint_bytes, 8192u);
+  EXPECT_EQ(profile.written_footprint_bytes, 4096u);
 }
 
 TEST(VirtualTime, MoreWorkTakesLonger) {

@@ -26,16 +26,17 @@ std::string largest(std::initializer_list<std::pair<const char*, double>> parts)
 
 class Clock {
  public:
-  Clock(const LaunchProfile& profile, const Target& target, bool cold_l2)
-      : profile_(profile), target_(target), cold_l2_(cold_l2) {}
+  Clock(const LaunchProfile& profile, const LaunchSharing& sharing, const Target& target, bool cold_l2)
+      : profile_(profile), sharing_(sharing), target_(target), cold_l2_(cold_l2) {}
 
   ClockResult run() {
     check();
     place();
-    traffic_ = estimate_traffic(profile_, double(resident_) * target_.sm_count, double(target_.l2_bytes), cold_l2_);
-    add_sm_bounds();
-    add_latency_bound();
+    traffic_ =
+        estimate_traffic(profile_, sharing_, double(resident_) * target_.sm_count, double(target_.l2_bytes), cold_l2_);
     add_card_bounds();
+    add_latency_bound();
+    add_sm_bounds();
     return join();
   }
 
@@ -164,16 +165,39 @@ class Clock {
       }
       weight += cta.weight;
     }
+    std::vector<ClockBound> bounds;
     for (size_t i = 0; i < mean.size(); ++i) {
-      bound(most[i].name, std::max(most[i].cycles, ctas_of_sm_ * mean[i].cycles / weight));
+      const double cycles = std::max(most[i].cycles, ctas_of_sm_ * mean[i].cycles / weight);
+      bounds.push_back({most[i].name, microseconds(cycles)});
     }
+    add_write_burst(*std::ranges::max_element(bounds, std::ranges::less{}, &ClockBound::time_us));
+    result_.bounds.insert(result_.bounds.end(), bounds.begin(), bounds.end());
   }
+
+  /// CTAs that run together end together, and their writes come at once. L2 takes in a part of its size; behind that
+  /// they go at the pace of DRAM while the pipes stand.
+  void add_write_burst(ClockBound& busiest) const {
+    double sectors = 0, weight = 0;
+    for (const CtaProfile& cta : profile_.sampled) {
+      sectors += cta.weight * static_cast<double>(cta.written_sectors.size());
+      weight += cta.weight;
+    }
+    const double together = std::min(ctas_, double(resident_) * target_.sm_count);
+    const double burst = together * kSectorBytes * sectors / weight;
+    const double taken_in = constant("write_burst_part") * static_cast<double>(target_.l2_bytes);
+    if (burst <= taken_in) return;
+    const double wait_us = (1 - taken_in / burst) * dram_us(traffic_.dram_written);
+    if (wait_us > busiest.time_us) busiest.name = "writes";
+    busiest.time_us += wait_us;
+  }
+
+  double dram_us(double bytes) const { return bytes / (target_.memory_gb_per_s * 1e3 * constant("dram_efficiency")); }
 
   /// From the start to the end of a CTA that has the SM for itself.
   double latency_of(const CtaProfile& cta) const {
     // A wait is as long as its slowest load: one missed sector makes it a wait for L2 or DRAM.
-    const double waits = double(cta.load_waits);
-    const double missing = std::min(waits, missed_sectors(cta) / warps_);
+    const double waits = double(cta.load_waits), copy_waits = static_cast<double>(cta.copy_wait_distances.size());
+    const double missing = std::min(waits, (missed_sectors(cta) - double(cta.copies.sectors)) / warps_);
     const double l1 = constant("l1_latency_cycles"), l2 = constant("l2_latency_cycles");
     const double behind_l1 = l2 + traffic_.dram_share * (constant("dram_latency_cycles") - l2);
     const double of_loads = waits * l1 + missing * (behind_l1 - l1);
@@ -182,15 +206,19 @@ class Clock {
     // Between barriers all warps of the CTA must issue before the next wait: none hides it for another.
     double busiest = 0;
     for (const Load& load : loads_of(cta)) busiest = std::max(busiest, load.cycles);
-    const double in_step = std::min(1.0, double(cta.barriers) / std::max(1.0, waits));
+    const double in_step = std::min(1.0, double(cta.barriers) / std::max(1.0, waits + copy_waits));
     alone += in_step * std::max(0.0, busiest - alone);
     // What is issued between load and wait hides the wait, at the pace of the CTA; no step hides two.
     const double pace = alone / std::max(1.0, steps);
     const double behind_loads = std::min(steps, double(cta.load_wait_distance));
     const double behind_shared = std::min(steps - behind_loads, double(cta.shared_wait_distance));
     const double of_shared = double(cta.shared_waits) * constant("shared_latency_cycles");
+    double of_copies = 0;
+    for (const uint64_t distance : cta.copy_wait_distances) {
+      of_copies += std::max(0.0, behind_l1 - pace * static_cast<double>(distance));
+    }
     const double local = part(cta, Pipe::local) / warps_ + spills(cta);
-    return constant("cta_start_cycles") + alone + std::max(0.0, of_loads - pace * behind_loads) +
+    return constant("cta_start_cycles") + alone + of_copies + std::max(0.0, of_loads - pace * behind_loads) +
            std::max(0.0, of_shared - pace * behind_shared) + double(cta.barriers) * constant("barrier_cycles") +
            local * constant("local_stall_cycles");
   }
@@ -204,7 +232,16 @@ class Clock {
       weight += cta.weight;
     }
     const double rounds = std::ceil(ctas_of_sm_ / resident_);
-    bound("latency", (rounds - 1) * mean / weight + most);
+    bound("latency", (rounds - 1) * mean / weight + most + memory_queue(rounds));
+  }
+
+  /// Each round begins with reads of all CTAs at once: they wait in a queue, together no longer than memory works.
+  double memory_queue(double rounds) const {
+    double memory_us = 0;
+    for (const ClockBound& bound : result_.bounds) {
+      if (bound.name == "l2" || bound.name == "dram") memory_us = std::max(memory_us, bound.time_us);
+    }
+    return std::min(rounds * constant("memory_queue_cycles"), memory_us * target_.sm_clock_mhz);
   }
 
   void add_card_bounds() {
@@ -217,8 +254,7 @@ class Clock {
     result_.dram_bytes = traffic_.dram_bytes;
     bound("l2", result_.l2_bytes / (constant("l2_bytes_per_clock_per_sm") * target_.sm_count));
     bound("dispatch", ctas_ / constant("cta_starts_per_clock"));
-    const double bytes_per_us = target_.memory_gb_per_s * 1e3 * constant("dram_efficiency");
-    result_.bounds.push_back({"dram", result_.dram_bytes / bytes_per_us});
+    result_.bounds.push_back({"dram", dram_us(result_.dram_bytes)});
   }
 
   ClockResult join() {
@@ -234,6 +270,7 @@ class Clock {
   }
 
   const LaunchProfile& profile_;
+  const LaunchSharing& sharing_;
   const Target& target_;
   bool cold_l2_;
   ClockResult result_;
@@ -255,7 +292,11 @@ double clock_constant(const Target& target, const char* name) {
 }
 
 ClockResult estimate(const LaunchProfile& profile, const Target& target, bool cold_l2) {
-  return Clock(profile, target, cold_l2).run();
+  return estimate(profile, LaunchSharing(profile), target, cold_l2);
+}
+
+ClockResult estimate(const LaunchProfile& profile, const LaunchSharing& sharing, const Target& target, bool cold_l2) {
+  return Clock(profile, sharing, target, cold_l2).run();
 }
 
 Json to_json(const ClockResult& result) {

@@ -6,6 +6,7 @@
 
 #include "src/core/json.h"
 #include "src/core/target.h"
+#include "src/device/virtual/clock_traffic.h"
 #include "src/device/virtual/profile.h"
 
 namespace warpwright {
@@ -30,6 +31,9 @@ struct ClockResult {
 /// Deterministic. `cold_l2`: no buffer is in L2 at the start. Throws UsageError when a CTA does not fit the SM or the
 /// profile is empty, or when a constant of `target.timing` is missing.
 ClockResult estimate(const LaunchProfile& profile, const Target& target, bool cold_l2 = true);
+/// The same for many estimates of one profile: with what each of them would derive from its sectors.
+ClockResult estimate(const LaunchProfile& profile, const LaunchSharing& sharing, const Target& target,
+                     bool cold_l2 = true);
 
 /// How many CTAs an SM holds, and what limits that; 0 when not one fits.
 struct Occupancy {

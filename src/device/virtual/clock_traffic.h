@@ -24,12 +24,24 @@ class SectorSharing {
   std::map<std::pair<double, double>, uint64_t> touches_;
 };
 
-struct Traffic {
-  double dram_bytes = 0;  // of the launch, both directions
-  double dram_share = 0;  // of the reads that L1 misses: those that wait for DRAM
+struct LaunchSharing {
+  explicit LaunchSharing(const LaunchProfile& profile)
+      : reads(profile, &CtaProfile::read_sectors), writes(profile, &CtaProfile::written_sectors) {}
+
+  SectorSharing reads, writes;
 };
 
+struct Traffic {
+  double dram_bytes = 0;    // of the launch, both directions
+  double dram_written = 0;  // the part of them that is written
+  double dram_share = 0;    // of the reads that L1 misses: those that wait for DRAM
+};
+
+/// Distinct reads of `ctas` neighbouring CTAs, as a part of the sum of what each reads.
+double fresh_part(const std::vector<double>& fresh_reads, double ctas);
+
 /// `wave_ctas`: CTAs resident on the card at once.
-Traffic estimate_traffic(const LaunchProfile& profile, double wave_ctas, double l2_bytes, bool cold_l2);
+Traffic estimate_traffic(const LaunchProfile& profile, const LaunchSharing& sharing, double wave_ctas, double l2_bytes,
+                         bool cold_l2);
 
 }  // namespace warpwright

@@ -63,10 +63,14 @@ struct LaunchProfile {
   std::vector<CtaProfile> sampled;  // stratified: interior, each border, tail
   uint64_t ctas = 0;
   uint32_t threads_per_cta = 0;
-  int registers_per_thread = 0;    // from the cubin's report
-  int64_t smem_bytes_per_cta = 0;  // static and dynamic
-  uint64_t footprint_bytes = 0;    // of all buffers bound to the launch
-  int spill_store_bytes = 0;       // a thread, static, from the cubin's report: PTX does not show spills
+  int registers_per_thread = 0;          // from the cubin's report
+  int64_t smem_bytes_per_cta = 0;        // static and dynamic
+  uint64_t read_footprint_bytes = 0;     // of the buffers that the sampled CTAs read
+  uint64_t written_footprint_bytes = 0;  // and of those that they write
+  // Of CTAs one behind the other, from the middle of the grid: the part of their first reads, up to a barrier, that
+  // none before them in the stretch has made. Empty: not known.
+  std::vector<double> fresh_reads;
+  int spill_store_bytes = 0;  // a thread, static, from the cubin's report: PTX does not show spills
   int spill_load_bytes = 0;
   uint64_t static_issued = 0;  // of the kernel's text, see total_slots in folding.h
 };

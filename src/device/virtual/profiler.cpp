@@ -12,6 +12,7 @@
 #include "src/device/virtual/global_memory.h"
 #include "src/device/virtual/handlers.h"
 #include "src/device/virtual/load_waits.h"
+#include "src/device/virtual/old_contents.h"
 
 namespace warpwright::virtual_gpu {
 namespace {
@@ -49,7 +50,8 @@ Wavefronts count_wavefronts(std::vector<uint64_t> asked, uint32_t bytes) {
 
 class Profiler : public Observer {
  public:
-  Profiler(const std::vector<IssueCost>& costs, const WaitTable& waits) : costs_(costs), wait_table_(waits) {}
+  Profiler(const std::vector<IssueCost>& costs, const WaitTable& waits, OldContents& old)
+      : costs_(costs), wait_table_(waits), old_(old) {}
 
   void before(Warp& warp, const Op& op, uint32_t mask) override {
     const IssueCost& cost = costs_[static_cast<size_t>(op.source)];
@@ -58,7 +60,9 @@ class Profiler : public Observer {
     profile_.issued[static_cast<size_t>(Pipe::integer)] += cost.moved_slots;
     while (waits_.size() <= static_cast<size_t>(warp.index)) waits_.emplace_back(wait_table_);
     waits_[static_cast<size_t>(warp.index)].before(op.source, mask != 0);
-    if (mask != 0) count(warp, op, mask);
+    if (mask == 0) return;
+    old_.keep(warp, op, mask);
+    count(warp, op, mask);
   }
 
   CtaProfile finish(double weight) {
@@ -80,21 +84,7 @@ class Profiler : public Observer {
     return std::move(profile_);
   }
 
-  // Latest first.
-  void take_back() {
-    for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
-      std::memcpy(change->at, change->old.data(), change->bytes);
-    }
-    changes_.clear();
-  }
-
  private:
-  struct Change {
-    std::byte* at;
-    uint32_t bytes;
-    std::array<std::byte, 16> old;
-  };
-
   void count(Warp& warp, const Op& op, uint32_t mask) {
     const ptx::Instruction& in = *op.instruction;
     switch (in.opcode) {
@@ -173,21 +163,12 @@ class Profiler : public Observer {
       uint64_t address = at[static_cast<size_t>(l)];
       const Space space = space_of(in.space, address);
       if (space == Space::shared) shared.push_back(address);
-      if (space != Space::global) return;
-      global.push_back(address);
-      if (in.opcode != Opcode::ld) keep_old(resolve(warp, op, at[static_cast<size_t>(l)], l, bytes), bytes);
+      if (space == Space::global) global.push_back(address);
     });
     if (!shared.empty()) add_shared(count_wavefronts(std::move(shared), bytes));
     if (global.empty()) return;
     const bool is_load = in.opcode == Opcode::ld;
     count_sectors(is_load ? profile_.loads : profile_.stores, is_load ? read_ : written_, global, bytes);
-  }
-
-  void keep_old(std::byte* at, uint32_t bytes) {
-    Change& change = changes_.emplace_back();
-    change.at = at;
-    change.bytes = bytes;
-    std::memcpy(change.old.data(), at, bytes);
   }
 
   static void count_sectors(GlobalRequests& requests, std::unordered_set<uint64_t>& distinct,
@@ -209,10 +190,10 @@ class Profiler : public Observer {
 
   const std::vector<IssueCost>& costs_;
   const WaitTable& wait_table_;
+  OldContents& old_;
   CtaProfile profile_;
   std::vector<WarpWaits> waits_;  // by warp
   std::unordered_set<uint64_t> read_, written_;
-  std::vector<Change> changes_;
 };
 
 }  // namespace
@@ -220,17 +201,12 @@ class Profiler : public Observer {
 std::vector<CtaProfile> profile_ctas(const Grid& grid, const std::vector<Sample>& samples,
                                      const std::vector<IssueCost>& costs, uint64_t instruction_limit) {
   const WaitTable waits(grid.code->kernel, costs);
+  OldContents old;
   std::vector<CtaProfile> out;
   for (const Sample& sample : samples) {
-    Profiler profiler(costs, waits);
-    CtaRunner runner(grid, nullptr, &profiler);
-    try {
-      runner.run(sample.cta, instruction_limit);
-    } catch (const Fault&) {
-      profiler.take_back();
-      throw;
-    }
-    profiler.take_back();
+    Profiler profiler(costs, waits, old);
+    CtaRunner(grid, nullptr, &profiler).run(sample.cta, instruction_limit);
+    if (!sample.hands_on) old.take_back();
     out.push_back(profiler.finish(sample.weight));
   }
   return out;

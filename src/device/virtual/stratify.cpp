@@ -8,6 +8,7 @@ namespace warpwright::virtual_gpu {
 namespace {
 
 constexpr uint64_t kMostSamples = 12;
+constexpr uint32_t kMostParts = 16;  // CTAs along z that share a sum
 
 // A coordinate and how many it stands for.
 struct Point {
@@ -34,16 +35,17 @@ std::vector<Point> middle(uint32_t extent) { return {{extent / 2, static_cast<do
 }  // namespace
 
 std::vector<Sample> stratify(const LaunchShape& shape) {
+  const uint32_t parts = shape.grid[2] <= kMostParts ? shape.grid[2] : 1;
+  const std::array<uint32_t, 3> extents{shape.grid[0], shape.grid[1], shape.grid[2] / parts};
   std::array<std::vector<Point>, 3> axes;
-  for (size_t i = 0; i < 3; ++i) axes[i] = points(shape.grid[i], 1);
+  for (size_t i = 0; i < 3; ++i) axes[i] = points(extents[i], 1);
   const auto total = [&] { return axes[0].size() * axes[1].size() * axes[2].size(); };
-  for (size_t i = 3; i-- > 0 && total() > kMostSamples;) axes[i] = middle(shape.grid[i]);
+  for (size_t i = 3; i-- > 0 && total() > kMostSamples;) axes[i] = middle(extents[i]);
   // What is left of the budget goes to the longest axis.
-  const size_t longest =
-      static_cast<size_t>(std::max_element(shape.grid.begin(), shape.grid.end()) - shape.grid.begin());
+  const size_t longest = static_cast<size_t>(std::max_element(extents.begin(), extents.end()) - extents.begin());
   for (uint32_t inside = 2; inside <= 10 && axes[longest].size() > 1; ++inside) {
     const std::vector<Point> before = axes[longest];
-    axes[longest] = points(shape.grid[longest], inside);
+    axes[longest] = points(extents[longest], inside);
     if (total() <= kMostSamples) continue;
     axes[longest] = before;
     break;
@@ -52,8 +54,10 @@ std::vector<Sample> stratify(const LaunchShape& shape) {
   for (const Point& z : axes[2]) {
     for (const Point& y : axes[1]) {
       for (const Point& x : axes[0]) {
-        const uint64_t cta = (uint64_t{z.at} * shape.grid[1] + y.at) * shape.grid[0] + x.at;
-        out.push_back({cta, x.weight * y.weight * z.weight});
+        for (uint32_t part = 0; part < parts; ++part) {
+          const uint64_t cta = (uint64_t{z.at + part} * shape.grid[1] + y.at) * shape.grid[0] + x.at;
+          out.push_back({cta, x.weight * y.weight * z.weight, part + 1 < parts});
+        }
       }
     }
   }

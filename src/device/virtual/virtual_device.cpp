@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "src/core/error.h"
@@ -84,6 +85,7 @@ class VirtualDevice : public ProfilingDevice {
   const LaunchProfile& profile_of(const Launch& launch);
   std::vector<uint64_t> place_globals(const ptx::Module& module);
   void require_fits(const std::string& arch) const;
+  uint64_t footprint_bytes(const LaunchProfile& profile, std::vector<uint64_t> CtaProfile::*sectors);
 
   Target target_;
   DeviceOptions options_;
@@ -215,6 +217,20 @@ Outcome VirtualDevice::launch(const Launch& launch) {
   return virtual_gpu::run_grid(grid_of(launch), options);
 }
 
+/// Bytes of the allocations that the sectors lie in.
+uint64_t VirtualDevice::footprint_bytes(const LaunchProfile& profile, std::vector<uint64_t> CtaProfile::*sectors) {
+  constexpr uint64_t kSectorBytes = 32;
+  std::set<const virtual_gpu::Allocation*> found;
+  for (const CtaProfile& cta : profile.sampled) {
+    for (const uint64_t sector : cta.*sectors) {
+      if (const auto* allocation = memory_.allocation_at(sector * kSectorBytes)) found.insert(allocation);
+    }
+  }
+  uint64_t bytes = 0;
+  for (const virtual_gpu::Allocation* allocation : found) bytes += allocation->bytes;
+  return bytes;
+}
+
 const LaunchProfile& VirtualDevice::profile_of(const Launch& launch) {
   const Grid grid = grid_of(launch);
   const LaunchShape& shape = launch.shape;
@@ -231,12 +247,9 @@ const LaunchProfile& VirtualDevice::profile_of(const Launch& launch) {
   made.spill_store_bytes = kernel.spill_store_bytes;
   made.spill_load_bytes = kernel.spill_load_bytes;
   made.static_issued = total_slots(kernel.costs);
-  for (const BoundArgument& argument : launch.arguments) {
-    uint64_t address = 0;
-    if (argument.size != sizeof address) continue;
-    std::memcpy(&address, argument.bytes.data(), sizeof address);
-    if (const auto* allocation = memory_.allocation_at(address)) made.footprint_bytes += allocation->bytes;
-  }
+  made.fresh_reads = virtual_gpu::fresh_reads(grid);
+  made.read_footprint_bytes = footprint_bytes(made, &CtaProfile::read_sectors);
+  made.written_footprint_bytes = footprint_bytes(made, &CtaProfile::written_sectors);
   return profiles_.emplace(key, std::move(made)).first->second;
 }
 
