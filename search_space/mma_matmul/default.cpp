@@ -32,7 +32,8 @@ double cycles(const Plan& plan, const Target& target) {
   const double epilogue = outputs * 9 + (plan.split_k > 1 ? outputs * 2 + 200 : 0);
   const double issue = value(ctas_of_sm) * warps * (k_steps * issued + epilogue + 120) * 0.25;
   const double shared = value(resources.smem_bytes_moved) / target.sm_count / 100;
-  const double l2 = value(resources.global_load_bytes + resources.global_store_bytes) / target.sm_count / 32;
+  const double l2 = value(resources.global_load_bytes + resources.global_store_bytes + 2 * resources.workspace_bytes) /
+                    target.sm_count / 32;
   const double ahead = value(plan.stages - 1);
   const double step = std::max(products * 16 * std::max(1.0, warps / 4), issued * 2.0);
   const double exposed = std::max(0.0, 700 / ahead - step) / value(std::min(resident, ctas_of_sm));

@@ -23,6 +23,7 @@ constexpr double kLong_s = 120;
 struct Bench {
   TemporaryFolder folder;
   WorkerProcess worker{WARPWRIGHT_PLAIN_WORKER, folder.path() / "log"};
+  bool has_scratch = false;  // 128 bytes of `int* workspace` and 4 of `unsigned* counters` too
 
   Outcome run(const std::string& body, LaunchShape launch = {{1, 1, 1}, {32, 1, 1}, 0}, double compile_s = kLong_s) {
     protocol::MeasureRequest request;
@@ -30,11 +31,17 @@ struct Bench {
     request.device = "virtual:rtx4090";
     request.config = default_config(small_dense(), target_preset("rtx4090"));
     request.source.entry = "kernel";
-    request.source.source = "extern \"C\" __global__ void kernel(const signed char* x, signed char* y) {" + body + "}";
+    const std::string scratch = has_scratch ? ", int* workspace, unsigned* counters" : "";
+    request.source.source =
+        "extern \"C\" __global__ void kernel(const signed char* x, signed char* y" + scratch + ") {" + body + "}";
     request.source.launch = launch;
     KernelArgument input, output;
     output.role = KernelArgument::Role::output;
     request.source.arguments = {input, output};
+    if (has_scratch) {
+      request.source.arguments.push_back({KernelArgument::Role::workspace, 0, "", DType::s32, 128});
+      request.source.arguments.push_back({KernelArgument::Role::counters, 0, "", DType::s32, 4});
+    }
     request.stem = folder.path() / "kernel";
     request.instruction_limit = 200'000;
     auto compiled = compile_in_worker(worker, {"", "sm_89", request.source, request.stem}, {compile_s, nullptr});
@@ -61,6 +68,25 @@ TEST(VirtualTrial, WildWriteIsAMemoryFaultAndTheNextTrialIsRight) {
 TEST(VirtualTrial, WriteToAnInputIsAMemoryFault) {
   Bench bench;
   EXPECT_EQ(bench.run("const_cast<signed char*>(x)[threadIdx.x] = 1; y[0] = 1;").kind, OutcomeKind::memory_fault);
+}
+
+TEST(VirtualTrial, WorkspaceHoldsNothingAtFirst) {
+  Bench bench;
+  bench.has_scratch = true;
+  const Outcome outcome = bench.run("y[threadIdx.x] = x[threadIdx.x] + workspace[threadIdx.x];");
+  EXPECT_EQ(outcome.kind, OutcomeKind::memory_fault) << outcome.message;
+  EXPECT_THAT(outcome.message, HasSubstr("workspace"));
+}
+
+TEST(VirtualTrial, CountersMustBeLeftZero) {
+  Bench bench;
+  bench.has_scratch = true;
+  const std::string body = "workspace[threadIdx.x] = 1; y[threadIdx.x] = x[threadIdx.x]; ";
+  Outcome outcome = bench.run(body + "atomicAdd(counters, 1u);");
+  EXPECT_EQ(outcome.kind, OutcomeKind::wrong_result) << outcome.message;
+  EXPECT_THAT(outcome.message, HasSubstr("leaves 32 in counter 0"));
+  outcome = bench.run(body + "if (*counters == 0) y[0] = 1;");
+  EXPECT_THAT(outcome.message, Not(HasSubstr("counter")));
 }
 
 TEST(VirtualTrial, TooManyThreadsAreALaunchError) {

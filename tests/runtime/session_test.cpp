@@ -84,6 +84,52 @@ TEST(SessionTest, BuffersBeginTheirLivesBeforeTheyAreWritten) {
   EXPECT_EQ(device.lives[2].begin, device.lives[0].begin + 512);
 }
 
+/// The kernel of two_steps, and one that needs less; the second step runs it.
+Package two_splitting_steps() {
+  Package package = two_steps();
+  package.kernels.push_back(package.kernels[0]);
+  package.steps[1].kernel = 1;
+  using Role = KernelArgument::Role;
+  for (size_t i = 0; i < 2; ++i) {
+    std::vector<KernelArgument>& arguments = package.kernels[i].arguments;
+    arguments.push_back({Role::workspace, 0, "", DType::s32, i == 0 ? 4096 : 64});
+    arguments.push_back({Role::counters, 0, "", DType::s32, i == 0 ? 4 : 128});
+    package.steps[i].packed.resize(arguments.size());
+  }
+  return package;
+}
+
+TEST(SessionTest, KernelsShareScratchMemoryOfTheLargestSize) {
+  const Package package = two_splitting_steps();
+  FakeDevice device;
+  Session session(package, device);
+  EXPECT_EQ(device.live_allocations(), 4u);  // arena, workspace, counters, constant
+  const Tensor y = session.run({{"x", ramp(4)}}).at("y");
+  for (size_t i = 0; i < 16; ++i) EXPECT_EQ(y.as<uint8_t>()[i], i + 12u);
+  int workspaces = 0;
+  for (const FakeDevice::Life& life : device.lives) workspaces += life.bytes == 4096 ? 1 : 0;
+  EXPECT_EQ(workspaces, 4) << "nothing of one launch serves the next";
+}
+
+TEST(SessionTest, CountersAreZeroAgainAfterAFault) {
+  const Package package = two_splitting_steps();
+  FakeDevice device;
+  Session session(package, device);
+  device.leaves_counters = true;
+  EXPECT_THROW(session.run({{"x", ramp(2)}}), InternalError);
+  device.leaves_counters = false;
+  EXPECT_EQ(session.run({{"x", ramp(2)}}).at("y").as<uint8_t>()[0], 12);
+}
+
+TEST(SessionTest, ScratchMemoryOfNoSaneSizeIsRefused) {
+  for (const int64_t bytes : {int64_t{0}, int64_t{-4}, kMostScratchBytes + 4}) {
+    Package package = two_splitting_steps();
+    package.kernels[0].arguments[4].bytes = bytes;
+    FakeDevice device;
+    EXPECT_THROW(Session(package, device), UsageError) << bytes;
+  }
+}
+
 TEST(SessionTest, OneStepAloneTakesGivenInputs) {
   const Package package = two_steps();
   FakeDevice device;

@@ -50,6 +50,8 @@ std::vector<Workload> awkward_products() {
   constexpr auto none = ResidualForm::none, rounded = ResidualForm::rounded, unrounded = ResidualForm::unrounded;
   const Window k3 = square_window(3, 1, 1), k3s2 = square_window(3, 2, 1), k1 = square_window(1, 1, 0);
   std::vector<Workload> list = product_workloads();
+  for (const auto& more : {accumulator_workloads(), matmul_workloads()})
+    list.insert(list.end(), more.begin(), more.end());
   // dp4a_gemm
   list.push_back(with(conv(1, 7, 7, 16, 33, k3), {u8, s8, u8, scalar, zero}));
   list.push_back(with(conv(2, 5, 13, 33, 17, k3s2), {u8, u8, s8, scalar, scalar, false, rounded}));
