@@ -16,9 +16,10 @@ namespace {
 constexpr int64_t kMostIndex = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostThreads = 512, kMostTile = 256, kMostCopies = 16, kMostProducts = 1024;
 constexpr int64_t kMostWorkspace = int64_t{256} << 20;
-constexpr int64_t kReservedSmemBytes = 1024;  // of every CTA
 
 bool has_ampere_instructions(const Target& target) { return target.compute_capability() >= 80; }
+/// Of every CTA.
+int64_t reserved_smem_bytes(const Target& target) { return target.compute_capability() >= 80 ? 1024 : 0; }
 
 /// Registers that a thread may have so that ctas_per_sm CTAs fit.
 int64_t register_limit(const Plan& plan, const Target& target) {
@@ -48,7 +49,7 @@ Flaw flaw_of(const Knobs& knobs, const Target& target) {
   if (knobs.fragment_buffers > 1 && knobs.tile_k < 2 * kStepBytes * knobs.warps_k) return Flaw::double_buffer;
   const int64_t stages = knobs.stages * (tile_m + tile_n) * knobs.tile_k;
   if (stages > target.smem_per_block_bytes) return Flaw::shared_memory;
-  if (knobs.ctas_per_sm * (stages + kReservedSmemBytes) > target.smem_per_sm_bytes) return Flaw::resident;
+  if (knobs.ctas_per_sm * (stages + reserved_smem_bytes(target)) > target.smem_per_sm_bytes) return Flaw::resident;
   return Flaw::legal;
 }
 
@@ -57,7 +58,7 @@ Flaw limits_flaw(const Plan& plan, const Target& target) {
   const Flaw flaw = flaw_of(static_cast<const Knobs&>(plan), target);
   if (flaw != Flaw::legal) return flaw;
   if (plan.smem_bytes > target.smem_per_block_bytes) return Flaw::shared_memory;
-  const int64_t smem_of_all = plan.ctas_per_sm * (plan.smem_bytes + kReservedSmemBytes);
+  const int64_t smem_of_all = plan.ctas_per_sm * (plan.smem_bytes + reserved_smem_bytes(target));
   const int64_t warps = plan.ctas_per_sm * plan.threads / 32;
   if (smem_of_all > target.smem_per_sm_bytes || warps > target.max_warps_per_sm) return Flaw::resident;
   if (plan.registers > register_limit(plan, target)) return Flaw::registers;
