@@ -76,7 +76,9 @@ TEST(RandomVerdicts, OtherSharedMemoryThanPlannedIsNoticed) {
   EXPECT_EQ(verdict_of("unsigned char smem[", "unsigned char smem[16 + "), "resources");
 }
 
-TEST(RandomVerdicts, WhatDoesNotCompileSaysSo) { EXPECT_EQ(verdict_of("kRows", "no_such_name"), "compile_error"); }
+TEST(RandomVerdicts, WhatDoesNotCompileSaysSo) {
+  EXPECT_EQ(verdict_of("__syncthreads", "no_such_function"), "compile_error");
+}
 
 }  // namespace
 }  // namespace warpwright::testing
