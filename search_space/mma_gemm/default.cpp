@@ -1,5 +1,6 @@
 // The default of mma_gemm, and the tiles of vendors' libraries.
 #include <algorithm>
+#include <utility>
 
 #include "search_space/arithmetic.h"
 #include "search_space/mma/instructions.h"
@@ -35,7 +36,8 @@ double products_per_tile(const Plan& plan) {
 
 /// The tensor cores come first: few other instructions for each product.
 bool is_lean(const Plan& plan) {
-  return others_per_tile(plan) / products_per_tile(plan) <= (plan.warp_m * plan.warp_n >= 4096 ? 1.9 : 2.8);
+  const double products = products_per_tile(plan) * (plan.depth == mma::kTuringDepth ? 4 : 1);
+  return others_per_tile(plan) / products <= (plan.warp_m * plan.warp_n >= 4096 ? 1.9 : 2.8);
 }
 
 /// Cycles, roughly: rounds of resident CTAs, each step as long as the slowest of what they share.
@@ -114,12 +116,17 @@ Config choose_default(const Workload& workload, const Target& target) {
 
 std::vector<Config> choose_seeds(const Workload& workload, const Target& target) {
   const Space space = make_space(workload, target);
-  std::vector<Config> seeds;
+  const Shape shape(workload);
+  std::vector<std::pair<double, Config>> timed;
   for (const VendorTile& tile : vendor_tiles()) {
-    const Config config = config_of_tile(tile, workload, target);
-    if (space.why_illegal(config) || std::find(seeds.begin(), seeds.end(), config) != seeds.end()) continue;
-    seeds.push_back(config);
+    Config config = config_of_tile(tile, workload, target);
+    const auto is_it = [&](const auto& known) { return known.second == config; };
+    if (space.why_illegal(config) || std::any_of(timed.begin(), timed.end(), is_it)) continue;
+    timed.emplace_back(cycles(Plan(shape, knobs_of(config)), target), std::move(config));
   }
+  std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Config> seeds;
+  for (auto& [time, config] : timed) seeds.push_back(std::move(config));
   return seeds;
 }
 

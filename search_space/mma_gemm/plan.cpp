@@ -79,7 +79,9 @@ int64_t estimate_registers(const Plan& plan) {
   const int64_t sums = blocks * columns * 4 + (plan.shape.has_row_sums ? blocks * 4 : 0);
   const int64_t fragments = plan.fragment_buffers * (blocks * 4 + columns * 2);
   const int64_t places = plan.x_loads * (plan.shape.may_leave_image ? 3 : 2);
-  const int64_t held = plan.async != 0 ? 0 : plan.x_loads * plan.shape.vector / 4 + plan.weight_loads * 4;
+  // What is held between load and store is held twice, in part, where the loop is unrolled.
+  const int64_t held =
+      plan.async != 0 ? 0 : plan.x_loads * plan.shape.vector / 4 + plan.weight_loads * 4 + (plan.unroll > 1 ? 24 : 0);
   return 28 + sums + fragments + places + held;
 }
 
