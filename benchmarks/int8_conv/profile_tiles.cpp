@@ -1,13 +1,15 @@
 // Profiles our kernels with the tiles of measured CUTLASS INT8 convolutions on a virtual card, for fit_clock:
 //
-//   profile_tiles CSV virtual:rtx3070 OUT.jsonl
+//   profile_tiles virtual:rtx3070 OUT.jsonl [CSV]
 //
-// CSV: ../shared/data/int8_conv/cutlass_int8_conv_dev.csv or another of its form. A line of OUT.jsonl is a measured
-// tile with the counts of its launch, or with the reason why it has no legal Config. Lines that OUT.jsonl has are not
-// made again.
+// CSV: by default data/int8_conv/cutlass_int8_conv_dev.csv of $WARPWRIGHT_SHARED or ../shared. A line of OUT.jsonl is a
+// measured tile with the counts of its launch, or with the reason why it has no legal Config. Lines that OUT.jsonl has
+// are not made again.
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <set>
@@ -73,6 +75,16 @@ class Profiling {
   std::unique_ptr<Compiler> compiler_;
 };
 
+std::string measured_csv() {
+  const char* shared = std::getenv("WARPWRIGHT_SHARED");
+  const std::string path =
+      std::string(shared != nullptr ? shared : "../shared") + "/data/int8_conv/cutlass_int8_conv_dev.csv";
+  if (!std::filesystem::exists(path)) {
+    throw EnvironmentError("there are no measured convolutions at " + path + "; set WARPWRIGHT_SHARED or name a CSV");
+  }
+  return path;
+}
+
 int run(const std::string& csv, const std::string& card, const std::string& out) {
   const Target target = target_of_device(card);
   const std::vector<MeasuredTile> tiles = read_measured_tiles(csv);
@@ -113,8 +125,8 @@ int run(const std::string& csv, const std::string& card, const std::string& out)
 
 int main(int argc, char** argv) {
   try {
-    if (argc != 4) throw UsageError("usage: profile_tiles CSV virtual:CARD OUT.jsonl");
-    return run(argv[1], argv[2], argv[3]);
+    if (argc != 3 && argc != 4) throw UsageError("usage: profile_tiles virtual:CARD OUT.jsonl [CSV]");
+    return run(argc == 4 ? argv[3] : measured_csv(), argv[1], argv[2]);
   } catch (const Error& error) {
     fmt::print(stderr, "profile_tiles: {}\n", error.what());
     return 2;

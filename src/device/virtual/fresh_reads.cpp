@@ -1,10 +1,12 @@
 // How much neighbouring CTAs read in common, from what they read first.
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "src/device/virtual/async_copy.h"
 #include "src/device/virtual/cta_runner.h"
 #include "src/device/virtual/fault.h"
+#include "src/device/virtual/global_memory.h"
 #include "src/device/virtual/handlers.h"
 #include "src/device/virtual/old_contents.h"
 #include "src/device/virtual/profiler.h"
@@ -75,16 +77,50 @@ class FirstReads : public Observer {
   std::unordered_set<uint64_t> sectors_;
 };
 
+uint64_t buffer_of(uint64_t sector) { return sector * kSectorBytes >> kSlotBits; }
+
+/// By buffer: its part of what a CTA reads on average.
+std::map<uint64_t, double> parts_by_buffer(const std::vector<CtaProfile>& sampled) {
+  std::map<uint64_t, double> parts;
+  double sum = 0;
+  for (const CtaProfile& cta : sampled) {
+    for (const uint64_t sector : cta.read_sectors) parts[buffer_of(sector)] += cta.weight;
+    sum += cta.weight * static_cast<double>(cta.read_sectors.size());
+  }
+  for (auto& [buffer, part] : parts) part /= sum;
+  return parts;
+}
+
+/// Of one CTA: the part of its reads that is not `known`, which they become. What it reads later of a buffer is taken
+/// to be like what it read first of it, and new when it read nothing of it so far.
+double fresh_part_of(const std::unordered_set<uint64_t>& sectors, const std::map<uint64_t, double>& parts,
+                     std::unordered_set<uint64_t>& known) {
+  std::map<uint64_t, std::pair<double, double>> seen;  // by buffer: new ones, all
+  for (const uint64_t sector : sectors) {
+    auto& [fresh, all] = seen[buffer_of(sector)];
+    fresh += known.insert(sector).second ? 1 : 0;
+    all += 1;
+  }
+  double sum = 0;
+  for (const auto& [buffer, part] : parts) {
+    const auto found = seen.find(buffer);
+    sum += part * (found == seen.end() ? 1 : found->second.first / found->second.second);
+  }
+  return sum;
+}
+
 }  // namespace
 
-std::vector<double> fresh_reads(const Grid& grid) {
+std::vector<double> fresh_reads(const Grid& grid, const std::vector<CtaProfile>& sampled) {
   const uint64_t ctas = uint64_t{grid.shape.grid[0]} * grid.shape.grid[1] * grid.shape.grid[2];
   const uint64_t count = std::min(ctas, kMostCtas), start = (ctas - count) / 2;
+  const std::map<uint64_t, double> parts = parts_by_buffer(sampled);
+  std::vector<double> fresh;
+  if (parts.empty()) return fresh;
   OldContents old;
   FirstReads reads(old);
   CtaRunner runner(grid, nullptr, &reads);
   std::unordered_set<uint64_t> known;
-  std::vector<double> fresh;
   for (uint64_t i = 0; i < count && reads.instructions() < kMostInstructions; ++i) {
     reads.forget();
     try {
@@ -94,10 +130,7 @@ std::vector<double> fresh_reads(const Grid& grid) {
       if (fault.kind != OutcomeKind::run_timeout) throw;
     }
     old.take_back();
-    uint64_t new_ones = 0;
-    for (const uint64_t sector : reads.sectors()) new_ones += known.insert(sector).second ? 1 : 0;
-    if (reads.sectors().empty()) break;
-    fresh.push_back(static_cast<double>(new_ones) / static_cast<double>(reads.sectors().size()));
+    fresh.push_back(fresh_part_of(reads.sectors(), parts, known));
   }
   return fresh;
 }

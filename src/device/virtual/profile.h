@@ -67,8 +67,8 @@ struct LaunchProfile {
   int64_t smem_bytes_per_cta = 0;        // static and dynamic
   uint64_t read_footprint_bytes = 0;     // of the buffers that the sampled CTAs read
   uint64_t written_footprint_bytes = 0;  // and of those that they write
-  // Of CTAs one behind the other, from the middle of the grid: the part of their first reads, up to a barrier, that
-  // none before them in the stretch has made. Empty: not known.
+  // Of CTAs one behind the other, from the middle of the grid: the part of their reads that none before them in the
+  // stretch has made, judged, buffer by buffer, by their first reads (up to a barrier). Empty: not known.
   std::vector<double> fresh_reads;
   int spill_store_bytes = 0;  // a thread, static, from the cubin's report: PTX does not show spills
   int spill_load_bytes = 0;

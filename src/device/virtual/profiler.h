@@ -26,7 +26,7 @@ std::vector<Sample> stratify(const LaunchShape& shape);
 std::vector<CtaProfile> profile_ctas(const Grid& grid, const std::vector<Sample>& samples,
                                      const std::vector<IssueCost>& costs, uint64_t instruction_limit);
 
-/// LaunchProfile::fresh_reads.
-std::vector<double> fresh_reads(const Grid& grid);
+/// LaunchProfile::fresh_reads, with what the samples read in all.
+std::vector<double> fresh_reads(const Grid& grid, const std::vector<CtaProfile>& sampled);
 
 }  // namespace warpwright::virtual_gpu

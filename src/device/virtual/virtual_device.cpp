@@ -247,7 +247,7 @@ const LaunchProfile& VirtualDevice::profile_of(const Launch& launch) {
   made.spill_store_bytes = kernel.spill_store_bytes;
   made.spill_load_bytes = kernel.spill_load_bytes;
   made.static_issued = total_slots(kernel.costs);
-  made.fresh_reads = virtual_gpu::fresh_reads(grid);
+  made.fresh_reads = virtual_gpu::fresh_reads(grid, made.sampled);
   made.read_footprint_bytes = footprint_bytes(made, &CtaProfile::read_sectors);
   made.written_footprint_bytes = footprint_bytes(made, &CtaProfile::written_sectors);
   return profiles_.emplace(key, std::move(made)).first->second;
