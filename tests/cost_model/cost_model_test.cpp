@@ -87,7 +87,9 @@ TEST_F(CostModelTest, MoreWorkTakesLonger) {
   const KernelFamily& family = family_of(configs_[0]);
   const Resources resources = family.resources(workload_, configs_[0], target_);
   Resources more = resources;
-  more.inner_products *= 8;
+  for (int64_t* work : {&more.inner_products, &more.tensor_products, &more.global_load_bytes, &more.smem_bytes_moved}) {
+    *work *= 8;
+  }
   more.ctas *= 8;
   EXPECT_GT(estimate_analytically(workload_, more, target_).total_us,
             estimate_analytically(workload_, resources, target_).total_us);
@@ -133,9 +135,11 @@ TEST(AnalyticEstimate, ChargesSplitKAndShallowPipelines) {
   Resources split = tensor_kernel();
   split.workspace_bytes = 64 * 128 * 128 * 4;
   EXPECT_GT(estimate_us(split, "rtx4090"), estimate_us(tensor_kernel(), "rtx4090"));
-  Resources shallow = tensor_kernel();
+  Resources deep = tensor_kernel();
+  deep.steps = 64;  // of little work each
+  Resources shallow = deep;
   shallow.stages = 2;
-  EXPECT_GT(estimate_us(shallow, "rtx4090"), estimate_us(tensor_kernel(), "rtx4090"));
+  EXPECT_GT(estimate_us(shallow, "rtx4090"), estimate_us(deep, "rtx4090"));
   Resources few_warps = tensor_kernel();
   few_warps.threads = 32;  // three of the four tensor cores of an SM stand still
   EXPECT_GT(estimate_us(few_warps, "rtx4090"), estimate_us(tensor_kernel(), "rtx4090"));
