@@ -68,7 +68,11 @@ TEST_F(MainPath, ExtractListsTasksAndGraphs) {
   for (const Json& task : json["tasks"]) {
     EXPECT_EQ(task["key"].get<std::string>().substr(0, 3), "w1-");
     EXPECT_GE(task["families"].size(), 1u);
+    EXPECT_GE(task["other_families"].size(), 1u);
+    for (const Json& family : task["families"]) EXPECT_GE(family["legal"], 1) << family;
+    for (const Json& family : task["other_families"]) EXPECT_NE(family["why"], "") << family;
   }
+  EXPECT_NE(run({"extract", model_, "-v"}).find("layout_change: no, "), std::string::npos);
   EXPECT_NE(run({"extract", model_}).find("multiply-adds"), std::string::npos);
 }
 
