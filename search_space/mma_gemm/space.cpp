@@ -15,6 +15,7 @@ namespace {
 
 constexpr int64_t kMostIndex = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostThreads = 512, kMostTile = 256, kMostCopies = 16, kMostProducts = 1024;
+constexpr int64_t kMostSplitTilesPerSm = 4;  // with more CTAs than that K is not split
 constexpr int64_t kMostWorkspace = int64_t{256} << 20;
 
 bool has_ampere_instructions(const Target& target) { return target.compute_capability() >= 80; }
@@ -84,8 +85,9 @@ Flaw shape_flaw(const Plan& plan, const Target& target) {
   }
   if (plan.columns_first != 0 && (plan.m_tiles == 1 || plan.n_tiles == 1)) return Flaw::columns_first;
   if (plan.raster_group > 1 && (inner_tiles(plan) == 1 || outer_tiles(plan) <= plan.raster_group)) return Flaw::raster;
-  if (plan.split_k > 1 && ((plan.split_k - 1) * plan.split_tiles >= plan.k_tiles || plan.tiles > 2 * target.sm_count ||
-                           resources_of(plan).workspace_bytes > kMostWorkspace)) {
+  if (plan.split_k > 1 &&
+      ((plan.split_k - 1) * plan.split_tiles >= plan.k_tiles || plan.tiles > kMostSplitTilesPerSm * target.sm_count ||
+       resources_of(plan).workspace_bytes > kMostWorkspace)) {
     return Flaw::split;
   }
   return Flaw::legal;
@@ -190,6 +192,13 @@ Space make_space(const Workload& workload, const Target& target) {
   };
   const int64_t rows = power_of_two_above(shape.rows), columns = power_of_two_above(shape.stored_columns);
   const int64_t k_tiles = ceil_div(shape.reduction, 32);
+  // The most tiles along each axis; the fewest in all.
+  const int64_t m_tiles = ceil_div(shape.rows, 16), n_tiles = ceil_div(shape.stored_columns, 16);
+  const bool has_order = m_tiles > 1 && n_tiles > 1;
+  const int64_t least_tiles =
+      ceil_div(shape.rows, kMostTile) * ceil_div(shape.stored_columns, kMostTile) * shape.groups;
+  const bool splits = least_tiles <= kMostSplitTilesPerSm * target.sm_count;
+  const bool orders_taps = shape.taps > 1 && shape.lane_channels % 32 == 0 && shape.lane_channels > 32;
   std::vector<int64_t> stages = {1, 2};
   if (ampere) stages = up_to({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, k_tiles + 1);
   std::vector<Knob> knobs = {
@@ -204,13 +213,13 @@ Space make_space(const Workload& workload, const Target& target) {
        ampere ? std::vector<int64_t>{mma::kTuringDepth, mma::kAmpereDepth} : std::vector<int64_t>{mma::kTuringDepth}},
       {"async", ampere ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}},
       {"fragment_buffers", {1, 2}},
-      {"unroll", {1, 2, 4}},
+      {"unroll", up_to({1, 2, 4}, k_tiles)},
       {"staged_epilogue", shape.output_bytes == 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}},
-      {"taps_inner", shape.taps > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}},
-      {"columns_first", {0, 1}},
-      {"raster_group", {1, 2, 4, 8}},
-      {"split_k", up_to({1, 2, 4, 8, 16}, k_tiles)},
-      {"ctas_per_sm", {1, 2, 3, 4}},
+      {"taps_inner", orders_taps ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}},
+      {"columns_first", has_order ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}},
+      {"raster_group", up_to({1, 2, 4, 8}, has_order ? std::max(m_tiles, n_tiles) - 1 : 1)},
+      {"split_k", up_to({1, 2, 4, 8, 16}, splits ? k_tiles : 1)},
+      {"ctas_per_sm", {1, 2, 3}},
   };
   auto why_illegal = [shape, target](const Config& config) -> std::optional<std::string> {
     const Plan plan(shape, knobs_of(config));

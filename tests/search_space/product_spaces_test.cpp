@@ -79,8 +79,10 @@ TEST(ProductSpaces, ResourcesStayWithinTheCard) {
       EXPECT_LE(resources.smem_bytes, target.smem_per_block_bytes);
       EXPECT_LE(resources.registers * resources.threads, target.registers_per_sm);
       EXPECT_EQ(resources.threads, kernel.launch.block[0]);
-      EXPECT_EQ(resources.ctas, kernel.launch.grid[0]);
-      EXPECT_GE(resources.inner_products * 4, workload.multiply_adds() / 2) << summary(config);
+      const auto& grid = kernel.launch.grid;
+      EXPECT_EQ(resources.ctas, int64_t{grid[0]} * grid[1] * grid[2]);
+      EXPECT_GE(resources.inner_products * 4 + resources.tensor_products, workload.multiply_adds() / 2)
+          << summary(config);
     }
   }
 }
