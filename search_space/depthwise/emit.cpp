@@ -97,6 +97,7 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   text += kernel_signature(kernel.entry, kernel.arguments, plan.threads, plan.ctas_per_sm(target));
   text += fill_source(workload);
   text += requantizer_of_arguments(workload);
+  text += finish_source(workload) + zero_points_source(workload);
   text += kPlacesText;
   text +=
       fmt::format("  const int* const bias_at = {};\n", has_bias_argument(workload) ? "bias + position" : "nullptr");
@@ -108,7 +109,6 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   text += plan.staging == Staging::none ? kGlobalSourceText : kSharedSourceText;
   text += plan.transposed ? kTransposedTapsText : kMaskedTapsText;
   text += plan.constants_kept ? kKeptConstantsText : kReadConstantsText;
-  text += finish_source(workload) + zero_points_source(workload);
   text += kEndRowText;
   text += rows_source(workload, plan);
   text += "}\n";

@@ -326,7 +326,7 @@ const char* const kOtherPadsText = R"(
       const int q = w_block * kColumns + unit / kOtherPads % kColumns;
       const int p = h_block * (kBlockH * kRunH) + unit / (kOtherPads * kColumns);
       if (p < kP && q < kQ) {
-        y[static_cast<long long>((image * kP + p) * kQ + q) * kYStride + at] = static_cast<unsigned char>(pad_code);
+        *output_at((image * kP + p) * kQ + q, at) = pad_code;
       }
     }
   }

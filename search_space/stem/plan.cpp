@@ -53,7 +53,8 @@ Resources resources_of(const Workload& workload, const Plan& plan) {
   const int64_t weight_reads = all_threads * plan.channels * taps * 4;
   resources.global_load_bytes =
       plan.ctas * plan.tile_bytes + (plan.direct_weights ? weight_reads : plan.ctas * plan.weight_bytes);
-  resources.global_store_bytes = workload.output.pixels() * plan.covered_lanes;
+  const int64_t lane_bytes = gives_accumulators(workload) ? 4 : 1;
+  resources.global_store_bytes = workload.output.pixels() * plan.covered_lanes * lane_bytes;
   resources.smem_bytes_moved = plan.ctas * plan.smem_bytes + all_threads * window.kernel_h * plan.in_cols * 4 +
                                (plan.direct_weights ? 0 : weight_reads);
   return resources;

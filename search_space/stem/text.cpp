@@ -89,7 +89,7 @@ const char* const kEpilogueText = R"(
       int bias_of[kStoreLanes], zero_point_of[kStoreLanes] = {};
       float multiplier_of[kStoreLanes];
       load_bias(bias_of, k);
-      load_values(multiplier_of, multiplier + k);
+      load_multipliers(multiplier_of, k);
       load_zero_points(zero_point_of, k);
 #pragma unroll
       for (int w = 0; w < kRunW; ++w) {
