@@ -101,9 +101,10 @@ class Descent {
  private:
   void start_anywhere() {
     std::mt19937_64 random(1);
-    const std::optional<Config> any = space_.sample(random, 1000000);
-    if (!any) throw InternalError("no default of depthwise for " + workload_.summary());
-    look_at(*any);
+    if (const std::optional<Config> any = space_.sample(random, 100000)) return look_at(*any);
+    const std::vector<Config> first = space_.enumerate(1);
+    if (first.empty()) throw InternalError("no default of depthwise for " + workload_.summary());
+    look_at(first.front());
   }
 
   /// All values of these knobs together, the others as they are in the best so far.

@@ -33,11 +33,27 @@ int64_t touched_rows(const Window& window, int64_t run_h) {
   return rows;
 }
 
+int64_t multiplier_of(const Workload& workload) { return workload.output.c / workload.groups; }
+
+/// Of an input channel's outputs, what one thread makes.
+int64_t part_of(int64_t multiplier) { return multiplier <= 4 ? multiplier : 1; }
+
+/// Output lanes that the outputs' own stores write.
+int64_t stored_lanes(const Workload& workload) {
+  const TensorForm& y = workload.output;
+  const int64_t multiplier = multiplier_of(workload);
+  return owns_pad_lanes(y) && part_of(multiplier) == multiplier ? y.pixel_stride : y.c;
+}
+
 int64_t span(int64_t outputs, int64_t stride, int64_t kernel, int64_t dilation) {
   return (outputs - 1) * stride + (kernel - 1) * dilation + 1;
 }
 
 }  // namespace
+
+int64_t channels_with_pads(const Workload& workload) {
+  return std::max(workload.inputs[0].c, ceil_div(stored_lanes(workload), multiplier_of(workload)));
+}
 
 int64_t widest_vector(const Workload& workload) { return readable_vector(workload.inputs[0], 16); }
 
@@ -55,8 +71,8 @@ Plan::Plan(const Workload& workload, const Config& config)
       rows_first(config.at("rows_first") != 0),
       channels_last(config.at("channels_last") != 0),
       roomy(config.at("roomy") != 0),
-      multiplier(workload.output.c / workload.groups),
-      part(multiplier <= 4 ? multiplier : 1),
+      multiplier(multiplier_of(workload)),
+      part(part_of(multiplier)),
       parts(multiplier / part),
       input_channels(workload.inputs[0].c),
       output_channels(workload.output.c) {
@@ -68,8 +84,8 @@ Plan::Plan(const Workload& workload, const Config& config)
 void Plan::cover(const Workload& workload) {
   const Window& window = workload.window;
   const TensorForm& y = workload.output;
-  covered_lanes = owns_pad_lanes(y) && part == multiplier ? y.pixel_stride : output_channels;
-  vectors = ceil_div(std::max(input_channels, ceil_div(covered_lanes, multiplier)), channels);
+  covered_lanes = stored_lanes(workload);
+  vectors = ceil_div(channels_with_pads(workload), channels);
   store_lanes = part == multiplier
                     ? common_power_of_two(16, channels * multiplier, y.pixel_stride, y.channel_offset, covered_lanes)
                     : 1;
@@ -180,7 +196,8 @@ Resources resources_of(const Workload& workload, const Plan& plan) {
   const int64_t tile_bytes = plan.tile_cols * plan.tile_rows * plan.tile_channels;
   const bool staged = plan.staging != Staging::none;
   resources.global_load_bytes = all_threads * weight_bytes + (staged ? plan.ctas * tile_bytes : all_threads * x_bytes);
-  resources.global_store_bytes = workload.output.pixels() * plan.covered_lanes;
+  const int64_t lane_bytes = gives_accumulators(workload) ? 4 : 1;
+  resources.global_store_bytes = workload.output.pixels() * plan.covered_lanes * lane_bytes;
   resources.smem_bytes_moved = staged ? plan.ctas * tile_bytes + all_threads * x_bytes : 0;
   return resources;
 }

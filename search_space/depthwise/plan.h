@@ -75,6 +75,9 @@ struct Plan {
   void count(const Workload& workload);
 };
 
+/// Input channels of threads that have work: those of x, and where the lanes behind the outputs' channels need more.
+int64_t channels_with_pads(const Workload& workload);
+
 /// Bytes of x that lie aligned in every pixel: the most channels of a thread.
 int64_t widest_vector(const Workload& workload);
 

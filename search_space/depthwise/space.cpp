@@ -26,7 +26,7 @@ std::vector<int64_t> up_to(int64_t most, std::vector<int64_t> values) {
 
 /// Powers of two, and for each width of a thread what divides the channels without a rest.
 std::vector<int64_t> channel_blocks(const Workload& workload) {
-  const int64_t lanes = std::max(workload.inputs[0].c, padded_channels(workload.inputs[0].c));
+  const int64_t lanes = std::max(padded_channels(workload.inputs[0].c), channels_with_pads(workload));
   std::set<int64_t> values;
   for (int64_t channels = widest_vector(workload); channels >= 4; channels /= 2) {
     const int64_t vectors = ceil_div(lanes, channels);

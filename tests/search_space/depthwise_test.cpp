@@ -13,7 +13,7 @@
 namespace warpwright::testing {
 namespace {
 
-constexpr DType s8 = DType::s8, u8 = DType::u8;
+constexpr DType s8 = DType::s8, u8 = DType::u8, s32 = DType::s32;
 constexpr auto zero = ZeroPointForm::zero, scalar = ZeroPointForm::scalar, per_channel = ZeroPointForm::per_channel;
 constexpr auto none = ResidualForm::none, rounded = ResidualForm::rounded, unrounded = ResidualForm::unrounded;
 
@@ -57,6 +57,12 @@ std::vector<Workload> awkward() {
       depthwise(1, 8, 9, 64, 1, {3, 2, 3, 2, 1, 1, 0, 1, 2, 0}, {u8, u8, u8, scalar, scalar, true, rounded}),
       depthwise(1, 9, 8, 24, 4, {2, 4, 1, 1, 2, 1, 1, 2, 1, 1}, {s8, u8, s8, zero, scalar, true, none, true}),
       plain(1, 21, 19, 96, 3, 1),
+      // More lanes behind the outputs' channels than threads for them.
+      depthwise(1, 1, 1, 3, 2, square_window(1, 1, 0), {s8, s8, s8, zero, zero, true, unrounded}),
+      // Accumulators, with lanes behind them that the outputs' own stores fill, and others.
+      depthwise(1, 7, 5, 33, 1, square_window(3, 1, 1), {u8, s8, s32, scalar, per_channel}),
+      depthwise(2, 6, 6, 5, 2, square_window(3, 2, 1), {s8, u8, s32, zero, scalar, false}),
+      depthwise(1, 5, 6, 3, 6, square_window(3, 1, 1), {u8, u8, s32, scalar, scalar}),
   };
   // Slices of wider pixels: lanes that belong to others are neither read nor written.
   Workload sliced = depthwise(1, 6, 5, 12, 1, square_window(3, 1, 1), {u8, s8, u8, scalar, scalar});
