@@ -16,11 +16,12 @@
 #include <thread>
 #include <vector>
 
-#include "measure/compiler.h"
+#include "benchmarks/timing_bench.h"
+#include "cost_model/cost_model.h"
+#include "cost_model/default_config.h"
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
 #include "src/core/hash.h"
-#include "src/device/device.h"
 #include "src/graph/lowering.h"
 #include "src/import/import.h"
 #include "src/reference/reference.h"
@@ -73,51 +74,6 @@ std::vector<Config> draw(const Workload& workload, const Target& target, int sam
   return configs;
 }
 
-/// A device and a compiler of one thread.
-class Bench {
- public:
-  explicit Bench(const std::string& device)
-      : compiler_(open_nvrtc()), device_(open_device(device, {.checked = false, .jobs = 1})) {}
-
-  Outcome measure(const Workload& workload, const Config& config, const Example& example) {
-    const KernelSource source = family_of(config).emit(workload, config, device_->target());
-    auto compiled = compiler_->compile(source, device_->target().arch());
-    if (const Outcome* failure = std::get_if<Outcome>(&compiled)) return *failure;
-    Launch launch{device_->load(std::get<CompiledKernel>(compiled)), source.launch, {}};
-    std::vector<DeviceAddress> buffers;
-    auto buffer = [&](const Tensor& content) {
-      buffers.push_back(device_->allocate(static_cast<int64_t>(content.bytes.size()), "benchmark"));
-      device_->upload(buffers.back(), content.bytes);
-      return bind_address(buffers.back());
-    };
-    const std::vector<Tensor> packed = pack_arguments(workload, config, source, example.values);
-    for (size_t i = 0; i < source.arguments.size(); ++i) {
-      const KernelArgument& argument = source.arguments[i];
-      switch (argument.role) {
-        case KernelArgument::Role::input:
-          launch.arguments.push_back(buffer(example.inputs.at(static_cast<size_t>(argument.index))));
-          break;
-        case KernelArgument::Role::output:
-          launch.arguments.push_back(buffer(Tensor(workload.output.dtype, {workload.output.buffer_elements()})));
-          break;
-        case KernelArgument::Role::constant:
-          launch.arguments.push_back(buffer(packed[i]));
-          break;
-        case KernelArgument::Role::scalar:
-          launch.arguments.push_back(bind_scalar(packed[i]));
-          break;
-      }
-    }
-    Outcome outcome = device_->time(launch, {});
-    for (DeviceAddress address : buffers) device_->free(address);
-    return outcome;
-  }
-
- private:
-  std::unique_ptr<Compiler> compiler_;
-  std::unique_ptr<Device> device_;
-};
-
 std::set<std::string> tasks_in(const std::string& csv) {
   std::set<std::string> tasks;
   std::ifstream file(csv);
@@ -133,18 +89,18 @@ void measure_task(const Arguments& arguments, const Task& task, const Target& ta
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < std::max(1U, std::thread::hardware_concurrency()); ++t) {
     threads.emplace_back([&] {
-      Bench bench(arguments.device);
+      TimingBench bench(arguments.device);
       for (size_t i = next++; i < configs.size(); i = next++) {
-        outcomes[i] = bench.measure(task.workload, configs[i], example);
+        outcomes[i] = bench.time(task.workload, configs[i], example);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   std::ofstream csv(arguments.csv, std::ios::app);
   for (size_t i = 0; i < configs.size(); ++i) {
-    csv << fmt::format("{},{},{},{},{},\"{}\"\n", task.key, task.weight, i == 0 ? "default" : "random",
+    csv << fmt::format("{},{},{},{},{},\"{}\",{:.4f}\n", task.key, task.weight, i == 0 ? "default" : "random",
                        outcomes[i].ok() ? fmt::format("{:.4f}", outcomes[i].median_us()) : "", name(outcomes[i].kind),
-                       summary(configs[i]));
+                       summary(configs[i]), analytic_us(task.workload, configs[i], target));
   }
 }
 
