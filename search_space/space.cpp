@@ -33,6 +33,17 @@ class Space::Cursor {
     is_behind_ = true;
   }
 
+  /// To point floor(fraction * points / 2^64), digit by digit: divisions would cost more than most checks.
+  void move_to_fraction(uint64_t fraction) {
+    for (size_t knob = 0; knob < values_.size(); ++knob) {
+      const std::vector<int64_t>& choices = space_->knobs_[knob].values;
+      const auto digit = static_cast<unsigned __int128>(fraction) * choices.size();
+      values_[knob] = choices[static_cast<size_t>(digit >> 64)];
+      fraction = static_cast<uint64_t>(digit);
+    }
+    is_behind_ = true;
+  }
+
   bool is_legal() {
     return (!space_->may_be_legal_ || space_->may_be_legal_(values_)) && !space_->why_illegal_(config());
   }
@@ -136,14 +147,11 @@ std::optional<Config> Space::cheapest(const std::function<double(const Config&)>
 }
 
 std::optional<Config> Space::sample(std::mt19937_64& random, int tries) const {
-  // Plain rejection on the raw generator: std::uniform_int_distribution differs between standard libraries.
-  const auto points = static_cast<uint64_t>(point_count_);
-  const uint64_t accepted = std::numeric_limits<uint64_t>::max() - std::numeric_limits<uint64_t>::max() % points;
+  // The raw generator, since std::uniform_int_distribution differs between standard libraries. A point's share is off
+  // by points / 2^64 at most.
   Cursor cursor(*this);
   for (int attempt = 0; attempt < tries; ++attempt) {
-    uint64_t draw = random();
-    while (draw >= accepted) draw = random();
-    cursor.move_to(static_cast<int64_t>(draw % points));
+    cursor.move_to_fraction(random());
     if (cursor.is_legal()) return cursor.config();
   }
   return std::nullopt;
