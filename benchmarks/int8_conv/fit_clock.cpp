@@ -21,7 +21,7 @@ using namespace warpwright;
 namespace {
 
 struct Tile {
-  std::string layer, config;
+  std::string layer, tile;
   double time_us = 0;
   bool legal = true;
   LaunchProfile profile;
@@ -49,7 +49,7 @@ std::vector<Tile> read_tiles(const std::string& path) {
     if (!json.contains("counts")) continue;
     LaunchProfile profile = launch_profile_from_json(json["counts"]);
     LaunchSharing sharing(profile);
-    tiles.push_back({json["layer"], json["config"], json["time_us"], !json.contains("illegal"), std::move(profile),
+    tiles.push_back({json["layer"], json["tile"], json["time_us"], !json.contains("illegal"), std::move(profile),
                      std::move(sharing)});
   }
   if (tiles.empty()) throw UsageError("fit_clock: no counts in " + path);
@@ -191,7 +191,7 @@ std::vector<Judged> judge(const std::vector<const Tile*>& tiles, const Target& t
 
 void print_layers(const std::vector<Judged>& judged, const std::vector<std::string>& layers, const Target& target) {
   fmt::print(
-      "| layer | measured best us | its estimate us | picked | measured us | regret | limited by |\n"
+      "| layer | best, us | its estimate | tile that the clock picks | us | regret | limited by |\n"
       "|---|---|---|---|---|---|---|\n");
   for (const std::string& layer : layers) {
     const Judged *best = nullptr, *picked = nullptr;
@@ -201,7 +201,7 @@ void print_layers(const std::vector<Judged>& judged, const std::vector<std::stri
       if (picked == nullptr || one.estimate_us < picked->estimate_us) picked = &one;
     }
     fmt::print("| {} | {:.0f} | {:.0f} | {} | {:.0f} | {:.3f} | {} |\n", layer, best->tile->time_us, best->estimate_us,
-               picked->tile->config, picked->tile->time_us, picked->tile->time_us / best->tile->time_us,
+               picked->tile->tile, picked->tile->time_us, picked->tile->time_us / best->tile->time_us,
                estimate(picked->tile->profile, picked->tile->sharing, target).limited_by);
   }
 }

@@ -1,6 +1,8 @@
 // Measured times of CUTLASS INT8 convolutions.
 #include "benchmarks/int8_conv/measured_tiles.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <sstream>
 
@@ -65,6 +67,11 @@ Workload workload_of(const Row& row) {
 }
 
 }  // namespace
+
+std::string MeasuredTile::tile_text() const {
+  return fmt::format("{}x{}x{}, {} stages, {}x{} warps, k{}", tile.cta_m, tile.cta_n, tile.cta_k, tile.stages,
+                     tile.warps_m, tile.warps_n, tile.depth);
+}
 
 std::vector<MeasuredTile> read_measured_tiles(const std::string& csv_path) {
   std::istringstream in(read_file(csv_path));

@@ -15,6 +15,8 @@ struct MeasuredTile {
   double time_us = 0;
 
   std::string layer() const { return workload.summary(); }
+  /// `128x256x64, 3 stages, 2x4 warps, k32`
+  std::string tile_text() const;
 };
 
 /// Of a CSV as ../shared/data/int8_conv has it. Throws UsageError for what does not look like one.

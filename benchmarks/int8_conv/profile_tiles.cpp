@@ -34,7 +34,7 @@ class Profiling {
 
   Json line_of(const MeasuredTile& measured) {
     const Config config = config_as_measured(measured, target_);
-    Json line = {{"layer", measured.layer()}, {"time_us", measured.time_us}, {"config", summary(config)}};
+    Json line = {{"layer", measured.layer()}, {"tile", measured.tile_text()}, {"time_us", measured.time_us}};
     if (const auto why = mma_gemm_family().space(measured.workload, target_).why_illegal(config)) {
       line["illegal"] = *why;  // hopeless or the same as another one: the kernel can be had all the same
     }
@@ -107,7 +107,7 @@ int run(const std::string& csv, const std::string& card, const std::string& out)
         try {
           line = profiling.line_of(tiles[i]);
         } catch (const Error& error) {
-          line = {{"layer", tiles[i].layer()}, {"time_us", tiles[i].time_us}, {"illegal", error.what()}};
+          line = {{"layer", tiles[i].layer()}, {"tile", tiles[i].tile_text()}, {"illegal", error.what()}};
         }
         const std::lock_guard lock(mutex);
         lines[i] = std::move(line);
