@@ -13,73 +13,132 @@ namespace warpwright::depthwise {
 
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kSectorBytes = 32;
-constexpr double kSpillCost = 1.5;
-constexpr double kDramShare = 0.88;  // of the nominal bandwidth
+constexpr double kSafePressure = 0.7, kSpillCost = 2.5;
+// Of the virtual clock, docs/virtual_clock.md.
+constexpr double kDramShare = 0.88;          // of the nominal bandwidth
+constexpr double kMemoryQueueCycles = 2900;  // a round of CTAs
+constexpr double kWriteBurstPart = 0.3;      // of L2, takes in writes at once
+constexpr double kL2BytesPerClock = 17;      // an SM
 
-/// Cycles of one streaming multiprocessor, roughly: pipes, latencies and waves, without any measurement.
-double cycles(const Workload& workload, const Plan& plan, const Target& target) {
-  const double warps = std::ceil(static_cast<double>(plan.threads) / 32);
-  const double outputs = static_cast<double>(plan.run_w * plan.run_h * plan.channels * plan.part);
-  const double words = static_cast<double>(plan.channels) / 4;
-  const bool staged = plan.staging != Staging::none;
-  const double constants =
-      static_cast<double>(plan.constant_loads()) *
-      (static_cast<double>(workload.window.kernel_h * plan.row_vectors) * (plan.transposed ? words / 4 : 1) +
-       2 * words);
-  const double loads = static_cast<double>(plan.in_cols * plan.used_rows) * (staged ? 1 : 2 + words) + constants;
-  const double copied = static_cast<double>(plan.tile_cols * plan.tile_rows * plan.tile_channels) /
-                        static_cast<double>(plan.copy_vector * plan.threads);
-  const double copies = staged ? std::ceil(copied) * (plan.staging == Staging::copies ? 14 : 18) : 0;
-  const double issued = static_cast<double>(plan.products) + loads + copies + outputs * 7.5 + 60;
-  const int64_t resident = resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target);
-  const int64_t ctas_of_sm = ceil_div(plan.ctas, target.sm_count);
-  const double all_warps = static_cast<double>(ctas_of_sm) * warps;
-  const double rounds = static_cast<double>(ceil_div(ctas_of_sm, resident));
-  const double dot = all_warps * static_cast<double>(plan.products) * 0.5;
-  const double conversion = all_warps * outputs * 2.5;
-  // A rolled loop waits for the loads of every filter row; behind a barrier all warps of a CTA wait for the busiest
-  // pipe.
-  const double waits = plan.is_unrolled() ? 1.0 : static_cast<double>(workload.window.kernel_h);
-  const double busiest =
-      warps * std::max(issued * 0.25, std::max(static_cast<double>(plan.products) * 0.5, outputs * 2.5));
-  const double alone = issued * 2 + (staged ? 0.5 * std::max(0.0, busiest - issued * 2) : 0);
-  // The compiler asks for some 32 registers' worth of loads at a time.
-  const double batches = (static_cast<double>(plan.constant_loads() * workload.window.kernel_h * plan.row_vectors) +
-                          static_cast<double>(plan.in_cols * plan.used_rows)) *
-                         words / 32;
-  const double latency = rounds * (alone + 300 + 120 * batches + (staged ? 600 + 300 * waits : 400 + 450 * waits));
-  // Memory moves whole sectors, and slices of a pixel may begin in the middle of one.
-  const int64_t slice = plan.tile_channels;
-  const int64_t aligned = common_power_of_two(kSectorBytes, workload.inputs[0].pixel_stride, slice);
-  const double waste =
-      plan.c_blocks == 1 ? 1 : 1 + static_cast<double>(kSectorBytes - aligned) / static_cast<double>(slice);
-  const Resources resources = resources_of(workload, plan);
-  const double l1 = static_cast<double>(resources.global_load_bytes) * waste / target.sm_count / 128;
-  const int64_t tile_bytes = plan.tile_rows * plan.tile_cols * plan.tile_channels;
-  const int64_t weight_bytes = workload.window.kernel_h * plan.row_vectors * plan.tile_channels;
-  const double l2 = (static_cast<double>(plan.ctas * (tile_bytes + weight_bytes)) * waste +
-                     static_cast<double>(resources.global_store_bytes) * waste) /
-                    target.sm_count / 16;
-  // Every CTA asks for its own halo; what L2 cannot hold is written to memory too.
-  const double x_bytes = static_cast<double>(workload.inputs[0].buffer_bytes());
-  const double y_bytes = static_cast<double>(workload.output.buffer_bytes());
-  const double lost = std::max(0.0, 1 - static_cast<double>(target.l2_bytes) / (x_bytes + y_bytes));
-  const double dram_bytes =
-      std::min(static_cast<double>(plan.ctas * tile_bytes) * waste, x_bytes + y_bytes) + lost * y_bytes;
-  const double dram = dram_bytes / (target.memory_gb_per_s * kDramShare * 1e3 / target.sm_clock_mhz);
-  double sum = 0;
-  for (const double bound : {dot, all_warps * issued * 0.25, conversion, latency, l1, l2, dram}) {
-    sum += std::pow(bound, 4);
+/// Registers that a thread may have.
+int64_t register_limit(const Plan& plan, const Target& target) {
+  const int64_t warps_of_partition = ceil_div(plan.ctas_per_sm(target) * ceil_div(plan.threads, 32), 4);
+  const int64_t file = target.registers_per_sm / 4 / (warps_of_partition * 32) / 8 * 8;
+  return std::min<int64_t>(file, target.max_registers_per_thread);
+}
+
+/// Share of its registers that a thread needs. An estimate: from about 0.7 on it may spill.
+double pressure(const Plan& plan, const Target& target) {
+  return static_cast<double>(plan.registers) / static_cast<double>(register_limit(plan, target));
+}
+
+/// Time of one Config, roughly, without any measurement: pipes, latencies, waves and memory, in cycles.
+class Estimate {
+ public:
+  Estimate(const Workload& workload, const Plan& plan, const Target& target)
+      : workload_(workload),
+        plan_(plan),
+        target_(target),
+        staged_(plan.staging != Staging::none),
+        warps_(std::ceil(static_cast<double>(plan.threads) / 32)),
+        outputs_(static_cast<double>(plan.run_w * plan.run_h * plan.channels * plan.part)),
+        words_(static_cast<double>(plan.channels) / 4),
+        ctas_of_sm_(static_cast<double>(ceil_div(plan.ctas, target.sm_count))),
+        // Where there are more registers, the compiler takes them for loads ahead of their use.
+        resident_(static_cast<double>(plan.ctas_per_sm(target))),
+        rounds_(std::ceil(ctas_of_sm_ / resident_)) {
+    count_instructions();
+    count_memory();
   }
-  return std::pow(sum, 0.25);
-}
 
-/// The registers are an estimate; the compiler needs some more, or some less.
-bool may_spill(const Plan& plan, const Target& target) {
-  const int64_t most = target.registers_per_sm / (plan.ctas_per_sm(target) * round_up(plan.threads, 32));
-  return plan.registers * 4 > std::min<int64_t>(most, target.max_registers_per_thread) * 3;
-}
+  double cycles() const {
+    const double resident_warps = std::min(ctas_of_sm_, resident_) * warps_;
+    const double all_warps = ctas_of_sm_ * warps_ * std::ceil(resident_warps / 4) * 4 / resident_warps;
+    const double busiest = all_warps * std::max({busiest_pipe(), issued_ * 0.25, wavefronts_}) + write_burst();
+    const double memory = std::max(l2_, dram_);
+    const double latency = rounds_ * alone() + std::min(rounds_ * kMemoryQueueCycles, memory);
+    double sum = 0;
+    for (const double bound : {busiest, latency, l2_, dram_, static_cast<double>(plan_.ctas)}) {
+      sum += std::pow(bound, 5);
+    }
+    return std::pow(sum, 0.2);
+  }
+
+ private:
+  double conversion_cycles() const { return target_.compute_capability() >= 80 ? 1.25 : 2; }
+  double busiest_pipe() const {
+    return std::max(static_cast<double>(plan_.products) * 0.5, outputs_ * conversion_cycles());
+  }
+
+  /// Of one warp.
+  void count_instructions() {
+    const double vectors = static_cast<double>(workload_.window.kernel_h * plan_.row_vectors);
+    const double constants =
+        static_cast<double>(plan_.constant_loads()) * (vectors * (plan_.transposed ? words_ / 4 : 1) + 2 * words_);
+    const double reads = static_cast<double>(plan_.in_cols * plan_.used_rows);
+    const double copied = static_cast<double>(plan_.tile_cols * plan_.tile_rows * plan_.tile_channels) /
+                          static_cast<double>(plan_.copy_vector * plan_.threads);
+    const double copies = staged_ ? std::ceil(copied) : 0;
+    issued_ = static_cast<double>(plan_.products) + reads * (staged_ ? 1 : 2 + words_) + constants +
+              copies * (plan_.staging == Staging::copies ? 14 : 18) + outputs_ * 7.5 + 60;
+    const double stores = outputs_ / static_cast<double>(plan_.store_lanes);
+    wavefronts_ = reads * words_ * (staged_ ? 1.4 : 1) + copies * static_cast<double>(plan_.copy_vector) / 2 +
+                  constants + stores * std::max(1.0, static_cast<double>(plan_.store_lanes) / 4);
+    // The compiler asks for some 32 registers' worth of loads at a time.
+    batches_ = (static_cast<double>(plan_.constant_loads()) * vectors + reads) * words_ / 32;
+  }
+
+  void count_memory() {
+    // Memory moves whole sectors, and slices of a pixel may begin in the middle of one.
+    const int64_t slice = plan_.tile_channels;
+    const int64_t aligned = common_power_of_two(kSectorBytes, workload_.inputs[0].pixel_stride, slice);
+    const double waste =
+        plan_.c_blocks == 1 ? 1 : 1 + static_cast<double>(kSectorBytes - aligned) / static_cast<double>(slice);
+    const auto tiles = static_cast<double>(plan_.ctas * plan_.tile_rows * plan_.tile_cols * plan_.tile_channels);
+    const auto weights =
+        static_cast<double>(plan_.ctas * workload_.window.kernel_h * plan_.row_vectors * plan_.tile_channels);
+    const auto stored = static_cast<double>(resources_of(workload_, plan_).global_store_bytes);
+    l2_ = (tiles + weights + stored) * waste / target_.sm_count / kL2BytesPerClock;
+    // What L2 cannot hold is written to memory too, and the halos of CTAs come from there again.
+    const auto x_bytes = static_cast<double>(workload_.inputs[0].buffer_bytes());
+    const auto y_bytes = static_cast<double>(workload_.output.buffer_bytes());
+    const double lost = std::max(0.0, 1 - static_cast<double>(target_.l2_bytes) / (x_bytes + y_bytes));
+    written_ = lost * y_bytes;
+    dram_ = dram_cycles(x_bytes + written_ + lost * std::max(0.0, tiles * waste - x_bytes) / 2);
+  }
+
+  double dram_cycles(double bytes) const {
+    return bytes / (target_.memory_gb_per_s * kDramShare * 1e3 / target_.sm_clock_mhz);
+  }
+
+  /// CTAs of a round end together; what L2 does not take in at once is waited for.
+  double write_burst() const {
+    const double together = std::min(static_cast<double>(plan_.ctas), resident_ * target_.sm_count);
+    const double burst = together * static_cast<double>(plan_.threads) * outputs_;
+    const double taken_in = kWriteBurstPart * static_cast<double>(target_.l2_bytes);
+    return burst > taken_in ? (1 - taken_in / burst) * dram_cycles(written_) : 0;
+  }
+
+  /// Of a CTA that has the SM for itself. A rolled loop waits for the loads of every filter row; behind a barrier all
+  /// warps of a CTA wait for the busiest pipe.
+  double alone() const {
+    const double waits = plan_.is_unrolled() ? 1.0 : static_cast<double>(workload_.window.kernel_h);
+    const double busiest = warps_ * std::max(issued_ * 0.25, busiest_pipe());
+    const double own = issued_ * 2 + (staged_ ? 0.5 * std::max(0.0, busiest - issued_ * 2) : 0);
+    return own + 300 + 120 * batches_ + (staged_ ? 600 + 300 * waits : 400 + 450 * waits);
+  }
+
+  const Workload& workload_;
+  const Plan& plan_;
+  const Target& target_;
+  const bool staged_;
+  const double warps_, outputs_, words_;  // of a CTA; of a thread
+  const double ctas_of_sm_, resident_, rounds_;
+  double issued_ = 0, wavefronts_ = 0, batches_ = 0;  // of a warp
+  double l2_ = 0, dram_ = 0, written_ = 0;            // cycles, cycles, bytes
+};
 
 /// Looks for a cheaper Config along a few knobs at a time.
 class Descent {
@@ -87,18 +146,34 @@ class Descent {
   Descent(const Workload& workload, const Target& target)
       : workload_(workload), target_(target), space_(make_space(workload, target)), best_(space_.point(0)) {}
 
+  /// From threads of one pixel, from threads of long rows, and from the better of what these end in.
   Config run() {
-    vary({"channels", "block_c", "block_w", "block_h"});
+    descend();
+    const Config first = best_;
+    const double least = least_;
+    best_ = space_.point(0), least_ = kInfinity;
+    best_.knobs.at("run_w") = knob("run_w").values.back();
+    descend();
+    if (least < least_) best_ = first, least_ = least;
     if (std::isinf(least_)) start_anywhere();
-    for (int round = 0; round < 2; ++round) {
-      vary({"channels", "run_w", "run_h", "row_order"});
-      vary({"block_c", "block_w", "block_h"});
-      vary({"transposed", "row_order", "constants_kept", "staging", "rows_first"});
-    }
+    improve();
     return best_;
   }
 
  private:
+  void descend() {
+    vary({"block_c", "block_w", "block_h"});
+    if (!std::isinf(least_)) improve();
+  }
+
+  void improve() {
+    vary({"run_h", "block_h", "row_order", "constants_kept"});
+    vary({"channels", "run_w", "block_w"});
+    vary({"channels", "run_w", "run_h", "row_order"});
+    vary({"block_c", "block_w", "block_h"});
+    vary({"transposed", "row_order", "constants_kept", "staging", "rows_first"});
+  }
+
   void start_anywhere() {
     std::mt19937_64 random(1);
     if (const std::optional<Config> any = space_.sample(random, 100000)) return look_at(*any);
@@ -114,22 +189,29 @@ class Descent {
   }
   void vary(Config& trial, const std::vector<std::string>& names, size_t from) {
     if (from == names.size()) return look_at(trial);
-    const auto is_it = [&](const Knob& knob) { return knob.name == names[from]; };
-    const Knob& knob = *std::ranges::find_if(space_.knobs(), is_it);
-    for (const int64_t value : knob.values) {
-      trial.knobs.at(knob.name) = value;
+    int64_t& value = trial.knobs.at(names[from]);
+    for (const int64_t each : knob(names[from]).values) {
+      value = each;
       vary(trial, names, from + 1);
     }
   }
+  const Knob& knob(const std::string& name) const { return *std::ranges::find(space_.knobs(), name, &Knob::name); }
 
-  /// With room for more registers where the estimate is close to what there is.
+  /// With room for more registers, too, where the estimate is close to what there is.
   void look_at(const Config& trial) {
+    if (!space_.may_be_legal(trial)) return;
     Plan plan(workload_, trial);
     plan.roomy = false;
     if (why_illegal(workload_, plan, target_)) return;
-    plan.roomy = may_spill(plan, target_);
-    if (plan.roomy && why_illegal(workload_, plan, target_)) plan.roomy = false;
-    const double cost = cycles(workload_, plan, target_) * (may_spill(plan, target_) ? kSpillCost : 1);
+    weigh(trial, plan);
+    if (pressure(plan, target_) <= kSafePressure) return;
+    plan.roomy = true;
+    if (!why_illegal(workload_, plan, target_)) weigh(trial, plan);
+  }
+
+  void weigh(const Config& trial, const Plan& plan) {
+    const double excess = std::max(0.0, pressure(plan, target_) - kSafePressure);
+    const double cost = Estimate(workload_, plan, target_).cycles() * (1 + kSpillCost * excess);
     if (cost >= least_) return;
     best_ = trial, least_ = cost;
     best_.knobs.at("roomy") = plan.roomy ? 1 : 0;
@@ -139,7 +221,7 @@ class Descent {
   const Target& target_;
   const Space space_;
   Config best_;
-  double least_ = std::numeric_limits<double>::infinity();
+  double least_ = kInfinity;
 };
 
 }  // namespace

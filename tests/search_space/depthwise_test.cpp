@@ -112,7 +112,9 @@ TEST(DepthwiseDefault, IsLegalEverywhereAndSpillsNowhere) {
   for (const char* card : {"t4", "a100", "rtx4090"}) {
     const Target& target = target_preset(card);
     for (const Workload& workload :
-         {plain(1, 28, 28, 240, 5, 1), plain(64, 56, 56, 144, 3, 2), plain(8, 7, 7, 960, 3, 1)}) {
+         {plain(1, 28, 28, 240, 5, 1), plain(8, 56, 56, 144, 5, 2), plain(8, 7, 7, 960, 3, 1),
+          plain(64, 112, 112, 96, 3, 2), plain(64, 56, 56, 144, 3, 1), plain(64, 56, 56, 144, 5, 2),
+          plain(64, 28, 28, 240, 5, 1), plain(64, 14, 14, 480, 5, 1), plain(64, 14, 14, 672, 5, 2)}) {
       SCOPED_TRACE(workload.summary() + " on " + target.name);
       const Config config = depthwise_family().default_config(workload, target);
       EXPECT_EQ(why_illegal(workload, config, target), std::nullopt);
