@@ -48,6 +48,7 @@ class LayoutChangeFamily final : public LightFamily {
     if (workload.kind != OpKind::layout) return "it is no layout";
     const TensorForm& y = workload.output;
     if (!is_code(y.dtype) && y.layout == Layout::nhwc) return "int32 goes to nchw only";
+    if (y.buffer_bytes() > (int64_t{1} << 31) - 4096) return "byte offsets into the output exceed int";
     return std::nullopt;
   }
 

@@ -16,7 +16,7 @@ namespace {
 template <typename E, size_t N>
 using Names = std::array<std::pair<E, std::string_view>, N>;
 
-constexpr Names<OpKind, 12> kKinds{{{OpKind::conv2d, "conv2d"},
+constexpr Names<OpKind, 13> kKinds{{{OpKind::conv2d, "conv2d"},
                                     {OpKind::dense, "dense"},
                                     {OpKind::matmul, "matmul"},
                                     {OpKind::quantize, "quantize"},
@@ -27,7 +27,8 @@ constexpr Names<OpKind, 12> kKinds{{{OpKind::conv2d, "conv2d"},
                                     {OpKind::max_pool, "max_pool"},
                                     {OpKind::average_pool, "average_pool"},
                                     {OpKind::concat, "concat"},
-                                    {OpKind::layout, "layout"}}};
+                                    {OpKind::layout, "layout"},
+                                    {OpKind::move, "move"}}};
 constexpr Names<Layout, 2> kLayouts{{{Layout::nchw, "nchw"}, {Layout::nhwc, "nhwc"}}};
 constexpr Names<ZeroPointForm, 3> kZeroPointForms{
     {{ZeroPointForm::zero, "zero"}, {ZeroPointForm::scalar, "scalar"}, {ZeroPointForm::per_channel, "per_channel"}}};
@@ -97,12 +98,29 @@ Window window_from_json(const Json& json) {
   return {kernel[0], kernel[1], stride[0], stride[1], dilation[0], dilation[1], pad[0], pad[1], pad[2], pad[3]};
 }
 
+Json movement_json(const Movement& movement) {
+  Json axes = Json::array();
+  for (const MovementAxis& axis : movement.axes) axes.push_back({axis.extent, axis.step, axis.first, axis.last});
+  return {{"start", movement.start}, {"axes", std::move(axes)}};
+}
+
+Movement movement_from_json(const Json& json) {
+  Movement movement;
+  movement.start = json.at("start").get<int64_t>();
+  for (const Json& item : json.at("axes")) {
+    const auto axis = item.get<std::array<int64_t, 4>>();
+    movement.axes.push_back({axis[0], axis[1], axis[2], axis[3]});
+  }
+  return movement;
+}
+
 Workload parse(const Json& json) {
   Workload workload;
   workload.kind = from_name(kKinds, json, "kind");
   for (const Json& input : json.at("inputs")) workload.inputs.push_back(form_from_json(input));
   workload.output = form_from_json(json.at("output"));
   if (has_window(workload.kind)) workload.window = window_from_json(json.at("window"));
+  if (workload.kind == OpKind::move) workload.movement = movement_from_json(json.at("movement"));
   if (workload.kind == OpKind::average_pool) workload.count_include_pad = json.at("count_include_pad").get<bool>();
   if (workload.is_matrix_product()) {
     const Json& epilogue = json.at("epilogue");
@@ -154,6 +172,9 @@ std::string Workload::summary() const {
                        warpwright::name(x.dtype), warpwright::name(inputs.at(1).dtype), transposed ? " transposed" : "",
                        output.dtype == DType::s32 ? " s32" : "");
   }
+  if (kind == OpKind::move) {
+    return fmt::format("move {}x{}x{}x{} -> {}x{}x{}x{}", x.n, x.h, x.w, x.c, output.n, output.h, output.w, output.c);
+  }
   std::string text = kind == OpKind::dense ? fmt::format("dense {}x{} -> {}", x.n, x.c, output.c)
                                            : fmt::format("{} {}x{}x{}x{} -> {}x{}x{}", warpwright::name(kind), x.n, x.h,
                                                          x.w, x.c, output.h, output.w, output.c);
@@ -174,6 +195,7 @@ Json to_json(const Workload& workload) {
   json["inputs"] = Json::array();
   for (const TensorForm& input : workload.inputs) json["inputs"].push_back(form_json(input));
   if (has_window(workload.kind)) json["window"] = window_json(workload.window);
+  if (workload.kind == OpKind::move) json["movement"] = movement_json(workload.movement);
   if (workload.kind == OpKind::average_pool) json["count_include_pad"] = workload.count_include_pad;
   if (workload.is_matrix_product()) {
     json["groups"] = workload.groups;

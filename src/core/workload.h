@@ -13,6 +13,7 @@
 
 #include "src/core/dtype.h"
 #include "src/core/json.h"
+#include "src/core/movement.h"
 #include "src/core/tensor.h"
 
 namespace warpwright {
@@ -67,6 +68,11 @@ enum class OpKind {
   // The same elements in NCHW-linear order under another layout or shape (layout change, flatten, reshape); one type
   // throughout, codes or s32. Values: pad_code (only for an nhwc output).
   layout,
+  // y[e] = x[start + sum of i_k * step_k] where first_k <= i_k < last_k on all axes of `movement`, else fill. e and the
+  // source count elements in NCHW-linear order; the i_k are the digits of e by the axes' extents, the last the fastest.
+  // One type throughout: codes, s32, or f32 in nchw. Values: fill s32[1], or f32[1] of f32 (absent when nothing is
+  // filled); pad_code (only for an nhwc output).
+  move,
 };
 
 enum class Layout {
@@ -122,6 +128,7 @@ struct Workload {
   // conv2d and pools
   Window window;
   bool count_include_pad = false;  // average_pool
+  Movement movement;               // move
 
   bool operator==(const Workload&) const = default;
 

@@ -1,7 +1,9 @@
 // Checks of Workloads and of the Values beside them: whatever passes here, reference and families can rely on.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "src/core/error.h"
@@ -146,6 +148,34 @@ void check_broadcast(const Workload& workload) {
   }
 }
 
+/// Every index with a source has one inside the input; the axes are no more than needed, so that keys are equal.
+void check_movement(const Workload& workload) {
+  const TensorForm &x = workload.inputs[0], &y = workload.output;
+  const Movement& movement = workload.movement;
+  require(is_code(x.dtype) || x.layout == Layout::nchw || x.dtype == DType::s32, "only codes and s32 move in nhwc");
+  require(is_code(y.dtype) || y.layout == Layout::nchw || y.dtype == DType::s32, "only codes and s32 move to nhwc");
+  require(x.dtype == y.dtype, "a movement keeps the type");
+  require(movement.axes.size() <= 16, "a movement has up to 16 axes");
+  __int128 elements = 1, least = movement.start, most = movement.start;
+  bool has_source = true;
+  for (const MovementAxis& axis : movement.axes) {
+    require(axis.extent >= 1 && axis.extent <= kMostElements && 0 <= axis.first && axis.first <= axis.last &&
+                axis.last <= axis.extent && std::abs(axis.step) <= kMostElements,
+            "an axis of the movement is out of range");
+    elements *= axis.extent;
+    require(elements <= kMostElements && axis.extent * static_cast<__int128>(std::abs(axis.step)) <= kMostElements * 4,
+            "the movement is too large");
+    const auto first = axis.first * static_cast<__int128>(axis.step);
+    const auto last = (axis.last - 1) * static_cast<__int128>(axis.step);
+    least += std::min(first, last);
+    most += std::max(first, last);
+    has_source &= axis.first < axis.last;
+  }
+  require(elements == y.pixels() * y.c, "the axes of a movement hold other than the output's elements");
+  require(!has_source || (least >= 0 && most < x.pixels() * x.c), "a movement reads outside its input");
+  require(simplified(movement) == movement, "a movement has more axes than it needs");
+}
+
 void check_light(const Workload& workload) {
   const TensorForm& y = workload.output;
   if (workload.kind == OpKind::add || workload.kind == OpKind::mul) return check_broadcast(workload);
@@ -180,6 +210,8 @@ void check_light(const Workload& workload) {
       require((is_code(x.dtype) || x.dtype == DType::s32) && x.dtype == y.dtype, "layout keeps one type, codes or s32");
       require(x.pixels() * x.c == y.pixels() * y.c, "layout keeps the number of elements");
       return;
+    case OpKind::move:
+      return check_movement(workload);
     default:  // pools
       check_codes(x, "x");
       check_codes(y, "output");
@@ -284,6 +316,16 @@ void check_matmul_values(const Workload& workload, ValueCheck& values) {
   values.bounds("lo", "hi", std::pair{out, values.integer("y_zero_point")});
 }
 
+void check_fill(const Workload& workload, ValueCheck& values) {
+  const DType dtype = workload.output.dtype;
+  if (!workload.movement.fills()) return;
+  if (is_code(dtype)) {
+    values.zero_point("fill", dtype);
+  } else {
+    values.take("fill", dtype, 1);
+  }
+}
+
 void check_requantization(const Workload& workload, ValueCheck& values) {
   values.scale("y_scale");
   values.zero_point("y_zero_point", workload.output.dtype);
@@ -342,6 +384,9 @@ void check(const Workload& workload, const Values& map) {
       values.scale("x_scale");
       values.zero_point("x_zero_point", workload.inputs[0].dtype);
       check_requantization(workload, values);
+      break;
+    case OpKind::move:
+      check_fill(workload, values);
       break;
     case OpKind::max_pool:
     case OpKind::concat:

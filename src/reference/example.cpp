@@ -90,6 +90,7 @@ class ExampleMaker {
   void make_channel_values();
   void make_requantization();
   void make_residual_values();
+  void make_fill();
 
   int32_t input_zero_point(size_t index) const;
   Tensor codes(const TensorForm& form, int32_t zero_point);
@@ -144,6 +145,8 @@ void ExampleMaker::make_values() {
       set_bounds("lo", "hi", out, set_middle_code("y_zero_point", out));
       return;
     }
+    case OpKind::move:
+      return make_fill();
     case OpKind::max_pool:
     case OpKind::concat:
     case OpKind::layout:
@@ -198,6 +201,18 @@ void ExampleMaker::make_matmul_values() {
   const float factor = static_cast<float>(80.0 / spread) * mantissa();
   set_f32("multiplier", uniform(0, 1) ? factor : std::exp2(std::round(std::log2(factor))));
   set_bounds("lo", "hi", out, set_middle_code("y_zero_point", out));
+}
+
+void ExampleMaker::make_fill() {
+  if (!workload_.movement.fills()) return;
+  const DType dtype = workload_.output.dtype;
+  if (is_code(dtype)) {
+    set_code("fill", dtype);
+  } else if (dtype == DType::f32) {
+    set_f32("fill", -mantissa());
+  } else {
+    example_.values["fill"] = scalar_s32(static_cast<int32_t>(random_()));
+  }
 }
 
 void ExampleMaker::make_residual_values() {

@@ -1,5 +1,6 @@
-// concat and layout: bytes move, none change.
+// concat, layout and move: elements move, none change.
 #include <algorithm>
+#include <cstring>
 
 #include "src/reference/operators.h"
 #include "src/reference/parallel.h"
@@ -55,6 +56,53 @@ void run_layout(const Operation& operation) {
     move_elements<int32_t>(operation);
   } else {
     move_elements<uint8_t>(operation);
+  }
+}
+
+namespace {
+
+/// Element of the input that belongs at element `e` of the output, both in NCHW order; -1 for none.
+int64_t source_of(const Movement& movement, int64_t e) {
+  int64_t source = movement.start;
+  bool exists = true;
+  for (size_t k = movement.axes.size(); k-- > 0;) {
+    const MovementAxis& axis = movement.axes[k];
+    const int64_t index = e % axis.extent;
+    e /= axis.extent;
+    exists &= index >= axis.first && index < axis.last;
+    source += index * axis.step;
+  }
+  return exists ? source : -1;
+}
+
+template <typename Element>
+void gather_elements(const Operation& operation) {
+  const TensorForm& x_form = operation.workload.inputs[0];
+  const TensorForm& y_form = operation.workload.output;
+  const TensorView from(x_form), to(y_form);
+  const auto x = operation.inputs[0]->as<Element>();
+  const auto y = operation.output.as<Element>();
+  Element fill{};
+  if (const auto value = operation.values.find("fill"); value != operation.values.end()) {
+    std::memcpy(&fill, value->second.bytes.data(), sizeof fill);  // of a code: its low byte
+  }
+  const int64_t elements = y_form.pixels() * y_form.c;
+  constexpr int64_t kBlock = 1 << 14;
+  parallel_for((elements + kBlock - 1) / kBlock, [&](int64_t block) {
+    for (int64_t e = block * kBlock; e < std::min(elements, (block + 1) * kBlock); ++e) {
+      const int64_t source = source_of(operation.workload.movement, e);
+      y[offset_of(y_form, to, e)] = source < 0 ? fill : x[offset_of(x_form, from, source)];
+    }
+  });
+}
+
+}  // namespace
+
+void run_move(const Operation& operation) {
+  if (is_code(operation.workload.output.dtype)) {
+    gather_elements<uint8_t>(operation);
+  } else {
+    gather_elements<uint32_t>(operation);
   }
 }
 

@@ -32,6 +32,7 @@ void run_max_pool(const Operation& operation);
 void run_average_pool(const Operation& operation);
 void run_concat(const Operation& operation);
 void run_layout(const Operation& operation);
+void run_move(const Operation& operation);
 
 /// Calls `function` with a value of the C++ type of an 8-bit DType (int8_t or uint8_t).
 template <typename Function>

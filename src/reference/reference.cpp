@@ -52,6 +52,8 @@ void run(const Operation& operation) {
       return run_concat(operation);
     case OpKind::layout:
       return run_layout(operation);
+    case OpKind::move:
+      return run_move(operation);
   }
   throw InternalError("reference: unknown operator kind");
 }

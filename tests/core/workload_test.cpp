@@ -55,16 +55,27 @@ Workload pool() {
   return workload;
 }
 
+/// [2,20,6,7] to [2,6,7,20], two columns padded.
+Workload move() {
+  Workload workload;
+  workload.kind = OpKind::move;
+  workload.inputs = {nhwc_form(DType::u8, 2, 6, 7, 20)};
+  workload.output = nhwc_form(DType::u8, 2, 9, 20, 6);
+  workload.movement = {-1, {{2, 840, 0, 2}, {6, 7, 0, 6}, {9, 1, 1, 8}, {20, 42, 0, 20}}};
+  return workload;
+}
+
 TEST(Workload, golden_keys) {
   EXPECT_EQ(key(conv3x3()), "w1-0024ee39a3e8eeebe673107c1563b13f");
   EXPECT_EQ(key(dense()), "w1-776f6845d493aad13cb8a9bbbf4da0d3");
   EXPECT_EQ(key(pool()), "w1-e5d2cbd0af772d457f8af203066ddfbf");
   EXPECT_EQ(key(matmul()), "w1-e6d5c31ce8b35496857feac314ae280b");
   EXPECT_EQ(key(sums(conv3x3())), "w1-c9eb4c52491999e61e2efb9b3962faf0");
+  EXPECT_EQ(key(move()), "w1-8b7ea86cd8a26462741112d79afe41d7");
 }
 
 TEST(Workload, canonical_json_round_trips) {
-  for (const Workload& workload : {conv3x3(), dense(), pool(), matmul(), sums(conv3x3()), sums(matmul())}) {
+  for (const Workload& workload : {conv3x3(), dense(), pool(), matmul(), sums(conv3x3()), sums(matmul()), move()}) {
     EXPECT_EQ(workload_from_json(to_json(workload)), workload);
     EXPECT_EQ(key(workload_from_json(Json::parse(to_json(workload).dump()))), key(workload));
   }
@@ -129,6 +140,27 @@ TEST(Workload, matmul_extents_must_fit) {
   refused([](Workload& w) { w.inputs[1].c = 63; });
   refused([](Workload& w) { w.weight_zero_point = ZeroPointForm::per_channel; });
   refused([](Workload& w) { w.output.dtype = DType::f32; });
+}
+
+TEST(Workload, movements_read_inside_their_input) {
+  const auto with = [](auto change) {
+    Workload workload = move();
+    change(workload);
+    return workload;
+  };
+  EXPECT_NO_THROW(check(move()));
+  EXPECT_THROW(check(with([](Workload& w) { w.movement.start = -2; })), InternalError);
+  EXPECT_THROW(check(with([](Workload& w) { w.movement.start = 1; })), InternalError);
+  EXPECT_THROW(check(with([](Workload& w) { w.movement.axes[2].last = 10; })), InternalError);
+  EXPECT_THROW(check(with([](Workload& w) { w.movement.axes[1].extent = 5; })), InternalError);
+  EXPECT_THROW(check(with([](Workload& w) { w.movement.axes[0] = {2, int64_t{1} << 50, 0, 1}; })), InternalError);
+  EXPECT_THROW(check(with([](Workload& w) { w.inputs[0].dtype = DType::s8; })), InternalError);
+  // More axes than it needs would be a second key for the same.
+  EXPECT_THROW(check(with([](Workload& w) { w.movement.axes.push_back({1, 0, 0, 1}); })), InternalError);
+  Values values{{"fill", scalar_s32(3)}, {"pad_code", scalar_s32(0)}};
+  EXPECT_NO_THROW(check(move(), values));
+  values["fill"] = scalar_s32(256);
+  EXPECT_THROW(check(move(), values), InternalError);
 }
 
 TEST(Workload, accumulators_have_no_requantization) {

@@ -77,6 +77,8 @@ class Naive {
         return store(at, part(at));
       case OpKind::layout:
         return move(at);
+      case OpKind::move:
+        return gather(at);
     }
     throw std::logic_error("kind");
   }
@@ -185,6 +187,34 @@ class Naive {
                         linear / (form.h * form.w) % form.c};
     if (y.dtype == DType::s32) return store_sum(at, inputs_[0]->as<int32_t>()[lane(form, from)]);
     store(at, x(0, from));
+  }
+
+  void gather(Position at) {
+    const TensorForm& y = w_.output;
+    const TensorForm& form = w_.inputs[0];
+    int64_t rest = ((at.n * y.c + at.c) * y.h + at.h) * y.w + at.w, inner = y.pixels() * y.c,
+            source = w_.movement.start;
+    bool exists = true;
+    for (const MovementAxis& axis : w_.movement.axes) {
+      inner /= axis.extent;
+      const int64_t index = rest / inner;
+      rest %= inner;
+      if (index < axis.first || index >= axis.last) exists = false;
+      source += index * axis.step;
+    }
+    const int64_t to = lane(y, at);
+    int64_t from = 0;
+    if (exists) {
+      const int64_t plane = form.h * form.w;
+      from =
+          lane(form, {source / (form.c * plane), source / form.w % form.h, source % form.w, source / plane % form.c});
+    }
+    if (is_code(y.dtype)) return store(at, exists ? code_at(*inputs_[0], from) : s32("fill"));
+    if (y.dtype == DType::s32) {
+      y_.as<int32_t>()[to] = exists ? inputs_[0]->as<int32_t>()[from] : s32("fill");
+    } else {
+      y_.as<float>()[to] = exists ? inputs_[0]->as<float>()[from] : f32("fill");
+    }
   }
 
   const Workload& w_;

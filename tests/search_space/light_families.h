@@ -8,14 +8,15 @@
 #include "search_space/dequantize/dequantize.h"
 #include "search_space/layout_change/layout_change.h"
 #include "search_space/lookup/lookup.h"
+#include "search_space/movement/movement.h"
 #include "search_space/pool/pool.h"
 #include "search_space/quantize/quantize.h"
 
 namespace warpwright::testing {
 
 inline std::vector<const KernelFamily*> light_families() {
-  return {&quantize_family(), &dequantize_family(), &lookup_family(),       &add_mul_family(),
-          &pool_family(),     &concat_family(),     &layout_change_family()};
+  return {&quantize_family(), &dequantize_family(), &lookup_family(),        &add_mul_family(),
+          &pool_family(),     &concat_family(),     &layout_change_family(), &movement_family()};
 }
 
 }  // namespace warpwright::testing

@@ -149,6 +149,52 @@ std::vector<Workload> accumulator_workloads() {
   return list;
 }
 
+namespace {
+
+Workload movement(TensorForm x, TensorForm y, Movement movement) {
+  Workload workload = light(OpKind::move, {x}, y);
+  workload.movement = simplified(movement);
+  return workload;
+}
+
+std::vector<Workload> movement_workloads() {
+  constexpr DType s8 = DType::s8, u8 = DType::u8, s32 = DType::s32, f32 = DType::f32;
+  std::vector<Workload> list;
+  // [2,20,6,7] transposed, with and without pad lanes, from and to every layout.
+  for (const auto& order : std::vector<std::vector<int64_t>>{{0, 2, 3, 1}, {0, 2, 1, 3}, {3, 1, 0, 2}, {0, 1, 3, 2}}) {
+    const std::array<int64_t, 4> from{2, 20, 6, 7};
+    std::array<int64_t, 4> to{};
+    for (size_t i = 0; i < 4; ++i) to[i] = from[static_cast<size_t>(order[i])];
+    const Movement turned = transposition({2, 20, 6, 7}, order);
+    const TensorForm x = nhwc_form(u8, 2, 6, 7, 20), y = nhwc_form(u8, to[0], to[2], to[3], to[1]);
+    list.push_back(movement(x, y, turned));
+    list.push_back(movement(nchw_form(u8, 2, 20, 6, 7), y, turned));
+    list.push_back(movement(slice(x, 64, 12), slice(y, 96, 20), turned));
+    for (const DType dtype : {s8, s32, f32}) {
+      list.push_back(movement(nchw_form(dtype, 2, 20, 6, 7), nchw_form(dtype, to[0], to[1], to[2], to[3]), turned));
+    }
+    list.push_back(movement(nhwc_form(s32, 2, 6, 7, 20), nchw_form(s32, to[0], to[1], to[2], to[3]), turned));
+  }
+  // Six dimensions; rows backwards, every second column; padded on all sides; each pixel four times; nothing but fill.
+  list.push_back(movement(nhwc_form(s8, 2, 60, 7, 3), nhwc_form(s8, 7, 24, 5, 3),
+                          transposition({2, 3, 3, 4, 5, 7}, {5, 2, 0, 3, 1, 4})));
+  const Movement skipping{5 * 7, {{40, 42, 0, 40}, {6, -7, 0, 6}, {4, 2, 0, 4}}};
+  const Movement padded{-50, {{22, 42, 1, 21}, {9, 7, 1, 7}, {8, 1, 1, 8}}};
+  const Movement repeated{0, {{20, 42, 0, 20}, {6, 7, 0, 6}, {2, 0, 0, 2}, {7, 1, 0, 7}, {2, 0, 0, 2}}};
+  const Movement nothing{0, {{1, 0, 0, 0}, {42, 1, 0, 42}}};
+  list.push_back(movement(nhwc_form(u8, 2, 6, 7, 20), nhwc_form(u8, 2, 6, 4, 20), skipping));
+  list.push_back(movement(nhwc_form(u8, 1, 6, 7, 20), nhwc_form(u8, 1, 12, 14, 20), repeated));
+  list.push_back(movement(nhwc_form(s8, 1, 6, 7, 20), nhwc_form(s8, 1, 9, 8, 22), padded));
+  for (const DType dtype : {u8, s32, f32}) {
+    const TensorForm x = nchw_form(dtype, 1, 20, 6, 7);
+    list.push_back(movement(x, nchw_form(dtype, 1, 22, 9, 8), padded));
+    list.push_back(movement(x, nchw_form(dtype, 1, 1, 6, 7), nothing));
+  }
+  return list;
+}
+
+}  // namespace
+
 std::vector<Workload> light_workloads() {
   constexpr DType s8 = DType::s8, u8 = DType::u8, f32 = DType::f32;
   std::vector<Workload> list;
@@ -201,6 +247,8 @@ std::vector<Workload> light_workloads() {
     list.push_back(light(OpKind::concat, parts, nhwc_form(u8, 2, 4, 5, sum)));
   }
   list.push_back(light(OpKind::concat, {wide, nhwc_form(u8, 1, 6, 7, 12)}, slice(nhwc_form(u8, 1, 6, 7, 32), 64, 4)));
+  const std::vector<Workload> movements = movement_workloads();
+  list.insert(list.end(), movements.begin(), movements.end());
   return list;
 }
 

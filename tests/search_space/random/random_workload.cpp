@@ -227,6 +227,66 @@ Workload layout(Draw& draw) {
   return workload;
 }
 
+/// Dimensions taken in another order, some of them backwards, in steps, padded, cropped or repeated.
+Movement random_movement(Draw& draw, const Shape& shape, Shape& result) {
+  std::vector<size_t> order(shape.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+    if (draw.chance(60)) std::swap(order[i], order[static_cast<size_t>(draw.between(0, static_cast<int64_t>(i)))]);
+  }
+  const Movement from = whole(shape);
+  Movement movement;
+  for (const size_t dimension : order) {
+    MovementAxis axis = from.axes[dimension];
+    int64_t extent = axis.extent, copies = 1;
+    switch (draw.between(0, 9)) {
+      case 0:  // backwards
+        movement.start += (axis.extent - 1) * axis.step;
+        axis.step = -axis.step;
+        break;
+      case 1: {  // a part of it, in steps
+        const int64_t begin = draw.between(0, axis.extent - 1), step = draw.between(1, 3);
+        movement.start += begin * axis.step;
+        extent = (axis.extent - begin + step - 1) / step;
+        axis = {extent, axis.step * step, 0, extent};
+        break;
+      }
+      case 2: {  // padded, maybe cropped at one end
+        const int64_t before = draw.between(-axis.extent, 4),
+                      after = draw.between(std::max<int64_t>(0, 1 - axis.extent - before), 4);
+        movement.start -= before * axis.step;
+        extent = axis.extent + before + after;
+        axis = {extent, axis.step, std::max<int64_t>(0, before), std::min(extent, axis.extent + before)};
+        if (axis.first >= axis.last) axis.first = axis.last = 0;
+        break;
+      }
+      case 3:
+        copies = draw.between(2, 3);
+        break;
+      default:
+        break;
+    }
+    movement.axes.push_back(axis);
+    if (copies > 1) movement.axes.push_back({copies, 0, 0, copies});
+    result.push_back(extent * copies);
+  }
+  return simplified(movement);
+}
+
+Workload move(Draw& draw) {
+  Workload workload;
+  workload.kind = OpKind::move;
+  const Pixels all = pixels(draw);
+  const int64_t c = channels(draw), n = all.n, h = all.h, w = all.w;
+  const DType dtype = draw.chance(75) ? code(draw) : draw.one_of({DType::s32, DType::f32});
+  Shape y;
+  workload.movement = random_movement(draw, {n, c, h, w}, y);
+  const bool from_nhwc = dtype != DType::f32 && draw.chance(70), to_nhwc = is_code(dtype) && draw.chance(70);
+  workload.inputs = {from_nhwc ? form(draw, dtype, n, h, w, c) : nchw_form(dtype, n, c, h, w)};
+  workload.output = to_nhwc ? form(draw, dtype, y[0], y[2], y[3], y[1]) : nchw_form(dtype, y[0], y[1], y[2], y[3]);
+  return workload;
+}
+
 Workload conversion(Draw& draw) {
   Workload workload;
   workload.kind = draw.one_of({OpKind::quantize, OpKind::dequantize, OpKind::lookup});
@@ -247,7 +307,7 @@ Workload any_kind(Draw& draw) {
     case 1:
       return elementwise(draw);
     case 2:
-      return draw.chance(50) ? concat(draw) : layout(draw);
+      return draw.chance(40) ? concat(draw) : draw.chance(50) ? layout(draw) : move(draw);
     case 3:
       return conversion(draw);
     case 4:
