@@ -27,6 +27,17 @@ __device__ __forceinline__ void read_words(int (&to)[2], const void* from) {
 __device__ __forceinline__ void read_words(int (&to)[1], const void* from) {
   asm volatile("ld.global.nc.b32 %0, [%1];" : "=r"(to[0]) : "l"(global_address(from)));
 }
+// Loads that the compiler does not join to wider ones, over bytes between columns that nothing wrote.
+__device__ __forceinline__ void read_tile(int (&to)[4], unsigned from) {
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(from));
+}
+__device__ __forceinline__ void read_tile(int (&to)[2], unsigned from) {
+  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "r"(from));
+}
+__device__ __forceinline__ void read_tile(int (&to)[1], unsigned from) {
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(to[0]) : "r"(from));
+}
 template <int kCount>
 __device__ __forceinline__ void load_constants(int (&to)[kCount], const void* from) {
   if constexpr (kConstantsKept) {
@@ -156,12 +167,12 @@ const char* const kGlobalSourceText = R"(
 )";
 
 const char* const kSharedSourceText = R"(
-  const unsigned char* const tile_at =
-      smem + (thread_h * (kStepH * kRowPitch) + thread_w * kTileChannels + thread_c * kChannels);
+  const unsigned tile_at = static_cast<unsigned>(__cvta_generic_to_shared(smem)) +
+                           (thread_h * (kStepH * kRowPitch) + thread_w * kTileChannels + thread_c * kChannels);
   auto read_row = [&](int (&words)[kInCols][kWords], int row) {
 #pragma unroll
     for (int i = 0; i < kInCols; ++i) {
-      copy_words(words[i], tile_at + (row * kRowPitch + i % kStepW * kPhasePitch + i / kStepW * kTileChannels));
+      read_tile(words[i], tile_at + (row * kRowPitch + i % kStepW * kPhasePitch + i / kStepW * kTileChannels));
     }
   };
 )";
