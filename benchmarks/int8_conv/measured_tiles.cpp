@@ -92,16 +92,4 @@ std::vector<MeasuredTile> read_measured_tiles(const std::string& csv_path) {
   return measured;
 }
 
-Config config_as_measured(const MeasuredTile& measured, const Target& target) {
-  constexpr int64_t kBand = 4;
-  Config config = config_of_tile(measured.tile, measured.workload, target);
-  const int64_t tiles = (measured.workload.output.c + measured.tile.cta_n - 1) / measured.tile.cta_n;
-  if (tiles > kBand) {
-    config.knobs["raster_group"] = kBand;
-  } else if (tiles > 1) {
-    config.knobs["columns_first"] = 1;
-  }
-  return config;
-}
-
 }  // namespace warpwright

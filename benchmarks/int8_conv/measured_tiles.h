@@ -22,7 +22,4 @@ struct MeasuredTile {
 /// Of a CSV as ../shared/data/int8_conv has it. Throws UsageError for what does not look like one.
 std::vector<MeasuredTile> read_measured_tiles(const std::string& csv_path);
 
-/// config_of_tile, and CTAs in CUTLASS's order: bands of up to four tiles along the columns.
-Config config_as_measured(const MeasuredTile& measured, const Target& target);
-
 }  // namespace warpwright

@@ -33,7 +33,7 @@ class Profiling {
   Profiling(const Target& target) : target_(target), compiler_(open_nvrtc()) {}
 
   Json line_of(const MeasuredTile& measured) {
-    const Config config = config_as_measured(measured, target_);
+    const Config config = config_of_tile(measured.tile, measured.workload, target_);
     Json line = {{"layer", measured.layer()}, {"tile", measured.tile_text()}, {"time_us", measured.time_us}};
     if (const auto why = mma_gemm_family().space(measured.workload, target_).why_illegal(config)) {
       line["illegal"] = *why;  // hopeless or the same as another one: the kernel can be had all the same

@@ -104,7 +104,7 @@ std::string limits_sentence(Flaw flaw, const Plan& plan, const Target& target) {
     case Flaw::one_async_stage:
       return "asynchronous copies need a second stage";
     case Flaw::depth:
-      return "m8n8k16 has half the rate of m16n8k32: it goes with copies by way of registers only";
+      return "m8n8k16 is slower than m16n8k32 here: it goes with copies by way of registers only";
     case Flaw::step:
       return fmt::format("tile_k {} holds no 32 bytes for each of {} slices of K", plan.tile_k, plan.warps_k);
     case Flaw::double_buffer:
