@@ -36,7 +36,7 @@ std::string load_input(const Workload& workload, int index, int64_t vector, cons
       }})",
                        pointer, pixel_offset(x, pixel, "0"), words);
   }
-  return load_pixel_call(x, vector, words, pointer, pixel, "lane");
+  return load_pixel_call(x, written_lanes(workload.output), vector, words, pointer, pixel, "lane");
 }
 
 class AddMulFamily final : public LightFamily {

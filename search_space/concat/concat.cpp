@@ -50,7 +50,9 @@ std::string part_chain(const Workload& workload, const char* lane, const Stateme
 std::string load_vector(const Workload& workload, int64_t vector) {
   if (common_vector(workload, vector) == vector) {
     return part_chain(workload, "lane", [&](size_t i, int64_t first) {
-      return load_pixel_call(workload.inputs[i], vector, "words[i]", fmt::format("x{}", i), "pixel",
+      const bool last = i + 1 == workload.inputs.size();
+      const int64_t walked = last ? written_lanes(workload.output) - first : workload.inputs[i].c;
+      return load_pixel_call(workload.inputs[i], walked, vector, "words[i]", fmt::format("x{}", i), "pixel",
                              fmt::format("lane - {}", first));
     });
   }

@@ -89,7 +89,7 @@ class DequantizeFamily final : public LightFamily {
   const int pixel = kPixelsFirst ? item % kPixels : item / kPerPixel;
   const int lane = (kPixelsFirst ? item / kPixels : item % kPerPixel) * kVector;
   unsigned words[kVector / 4];
-  )" + load_pixel_call(x, vector, "words", "x0", "pixel", "lane") +
+  )" + load_pixel_call(x, x.c, vector, "words", "x0", "pixel", "lane") +
                       R"(
   float values[kVector];
 #pragma unroll

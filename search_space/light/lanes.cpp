@@ -125,12 +125,11 @@ __device__ __forceinline__ void store_pixel(unsigned char* y, int pixel, int lan
                      vector / 4, pad, vector, access_bytes(form, vector), pixel_offset(form, "pixel", "lane"), lanes);
 }
 
-std::string load_pixel_call(const TensorForm& form, int64_t vector, const std::string& words,
+std::string load_pixel_call(const TensorForm& form, int64_t walked, int64_t vector, const std::string& words,
                             const std::string& pointer, const std::string& pixel, const std::string& lane) {
   const int64_t readable = readable_lanes(form);
-  const std::string lanes = readable % vector == 0 && readable >= round_up(form.c, vector)
-                                ? fmt::format("{}", vector)
-                                : fmt::format("{} - ({})", readable, lane);
+  const std::string lanes =
+      readable >= round_up(walked, vector) ? fmt::format("{}", vector) : fmt::format("{} - ({})", readable, lane);
   return fmt::format("load_lanes<{}, {}>({}, {} + ({}), {});", vector, access_bytes(form, vector), words, pointer,
                      pixel_offset(form, pixel, lane), lanes);
 }

@@ -25,8 +25,9 @@ std::string pixel_offset(const TensorForm& form, const std::string& pixel, const
 std::string_view lane_access_source();
 /// Device function store_pixel(y, pixel, lane, words, pad_code) for vectors of `vector` lanes of `form`.
 std::string store_pixel_source(const TensorForm& form, int64_t vector);
-/// A call of load_lanes that fills `words` from `pointer` at (pixel, lane).
-std::string load_pixel_call(const TensorForm& form, int64_t vector, const std::string& words,
+/// A call of load_lanes that fills `words` from `pointer` at (pixel, lane), for a kernel that walks through the first
+/// `walked` lanes of a pixel; lanes that may not be read are 0.
+std::string load_pixel_call(const TensorForm& form, int64_t walked, int64_t vector, const std::string& words,
                             const std::string& pointer, const std::string& pixel, const std::string& lane);
 
 }  // namespace warpwright::light

@@ -81,7 +81,8 @@ class LookupFamily final : public LightFamily {
     } else {
       body.statements += "  const unsigned char* entries = table;\n";
     }
-    body.statements += R"(
+    body.statements +=
+        R"(
   const int first = blockIdx.x * (kThreads * kVectors) + threadIdx.x;
   unsigned words[kVectors][kVector / 4];
 #pragma unroll
@@ -89,8 +90,9 @@ class LookupFamily final : public LightFamily {
     const int item = first + i * kThreads;
     const int pixel = item / kPerPixel, lane = item % kPerPixel * kVector;
     if (item < kItems) {
-      )" + load_pixel_call(workload.inputs[0], vector, "words[i]", "x0", "pixel", "lane") +
-                       R"(
+      )" +
+        load_pixel_call(workload.inputs[0], written_lanes(workload.output), vector, "words[i]", "x0", "pixel", "lane") +
+        R"(
     }
   }
 #pragma unroll
@@ -105,7 +107,7 @@ class LookupFamily final : public LightFamily {
                                     entries[word >> 24]);
       }
       store_pixel(y, pixel, lane, words[i], )" +
-                       pad_text(workload) + R"();
+        pad_text(workload) + R"();
     }
   }
 )";

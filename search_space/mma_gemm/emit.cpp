@@ -90,6 +90,7 @@ std::string place_in_k(const Plan& plan) {
   std::string text;
   if (plan.whole_taps() && plan.shape.taps == 1) {
     text = "    const TapOffset offset = static_cast<TapOffset>(k_tile) * kTileK;\n";
+    if (has_masks(plan)) text += "    constexpr unsigned tap = 0;\n";
   } else {
     if (!plan.whole_taps()) {
       text =

@@ -185,8 +185,8 @@ class PoolFamily final : public LightFamily {
     body.functions += fmt::format("__device__ __forceinline__ int merged(int a, int b) {{ return {}; }}\n",
                                   average ? "a + b" : "max(a, b)");
     body.statements = kTapsBegin;
-    body.statements +=
-        "        " + load_pixel_call(workload.inputs[0], vector, "words[j]", "x0", "inside[j] ? at : 0", "lane");
+    body.statements += "        " + load_pixel_call(workload.inputs[0], written_lanes(workload.output), vector,
+                                                    "words[j]", "x0", "inside[j] ? at : 0", "lane");
     body.statements += kTapsEnd;
     if (splits > 1) body.statements += kMergeSplits;
     body.statements += std::string("  if (item < kItems") + (splits > 1 ? " && split == 0" : "") + ") {\n";

@@ -63,6 +63,8 @@ std::vector<Workload> awkward_products() {
   list.push_back(with(conv(1, 8, 8, 32, 64, square_window(3, 2, 0), 2), {u8, s8, u8, scalar, zero, true, unrounded}));
   list.push_back(with(conv(1, 8, 9, 16, 16, {3, 3, 2, 2, 1, 1, 1, 0, 2, 0}), {u8, s8, u8, scalar, zero}));
   list.push_back(with(conv(1, 9, 9, 8, 8, square_window(7, 1, 3)), {u8, s8, u8, scalar, zero}));  // 49 taps
+  list.push_back(with(conv(3, 7, 7, 64, 64, {1, 1, 2, 2, 1, 2, 0, 0, 2, 2}), {u8, s8, u8, zero, zero, false, rounded}));
+  list.push_back(with(conv(1, 5, 5, 128, 32, {1, 1, 1, 1, 1, 1, 1, 0, 1, 2}), {u8, s8, s8, scalar, zero}));
   list.push_back(with(conv(3, 1, 1, 17, 1, k1), {s8, s8, s8, zero, zero, false}));
   list.push_back(with(dense_workload(s8, s8, 1, 1280, 100), {u8, s8, u8, scalar, zero}));
   list.push_back(with(dense_workload(s8, s8, 1, 33, 3), {s8, s8, s8, zero, zero, false}));
