@@ -1,7 +1,18 @@
-// Movements, and fewer axes for the same.
+// Movements: checks, and fewer axes for the same.
 #include "src/core/movement.h"
 
+#include <algorithm>
+
+#include "src/core/error.h"
+
 namespace warpwright {
+
+namespace {
+
+constexpr size_t kMostAxes = 16;
+constexpr int64_t kMostElements = int64_t{1} << 40;
+
+}  // namespace
 
 int64_t Movement::elements() const {
   int64_t count = 1;
@@ -27,7 +38,8 @@ Movement simplified(const Movement& movement) {
   result.start = movement.start;
   for (const MovementAxis& axis : movement.axes) {
     if (axis.extent == 1 && axis.is_full()) continue;
-    if (!result.axes.empty() && axis.is_full() && result.axes.back().step == axis.step * axis.extent) {
+    const auto span = static_cast<__int128>(axis.step) * axis.extent;
+    if (!result.axes.empty() && axis.is_full() && result.axes.back().step == span) {
       MovementAxis& outer = result.axes.back();
       outer = {outer.extent * axis.extent, axis.step, outer.first * axis.extent, outer.last * axis.extent};
     } else {
@@ -35,6 +47,30 @@ Movement simplified(const Movement& movement) {
     }
   }
   return result;
+}
+
+void check(const Movement& movement, int64_t sources, int64_t elements) {
+  const auto require = [](bool condition, const char* what) {
+    if (!condition) throw InternalError(what);
+  };
+  require(movement.axes.size() <= kMostAxes, "a movement has up to 16 axes");
+  __int128 count = 1, least = movement.start, most = movement.start;
+  bool has_source = true;
+  for (const MovementAxis& axis : movement.axes) {
+    require(axis.extent >= 1 && axis.extent <= kMostElements && 0 <= axis.first && axis.first <= axis.last &&
+                axis.last <= axis.extent && axis.step >= -kMostElements && axis.step <= kMostElements,
+            "an axis of the movement is out of range");
+    count *= axis.extent;
+    require(count <= kMostElements, "the movement is too large");
+    const auto first = axis.first * static_cast<__int128>(axis.step);
+    const auto last = (axis.last - 1) * static_cast<__int128>(axis.step);
+    least += std::min(first, last);
+    most += std::max(first, last);
+    has_source &= axis.first < axis.last;
+  }
+  require(count == elements, "the axes of a movement hold other than the output's elements");
+  require(!has_source || (least >= 0 && most < sources), "a movement reads outside its input");
+  require(simplified(movement) == movement, "a movement has more axes than it needs");
 }
 
 Movement whole(const Shape& shape) {

@@ -34,6 +34,9 @@ struct Movement {
 /// The same movement with as few axes as this finds.
 Movement simplified(const Movement& movement);
 
+/// Throws InternalError unless it makes `elements` elements, each source is one of `sources`, and it is simplified.
+void check(const Movement& movement, int64_t sources, int64_t elements);
+
 /// The axes of a tensor of this shape as it is; not simplified.
 Movement whole(const Shape& shape);
 /// Dimension k of the result is dimension order[k] of a tensor of this shape; simplified.

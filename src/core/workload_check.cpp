@@ -1,9 +1,7 @@
 // Checks of Workloads and of the Values beside them: whatever passes here, reference and families can rely on.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 
 #include "src/core/error.h"
@@ -148,32 +146,12 @@ void check_broadcast(const Workload& workload) {
   }
 }
 
-/// Every index with a source has one inside the input; the axes are no more than needed, so that keys are equal.
 void check_movement(const Workload& workload) {
   const TensorForm &x = workload.inputs[0], &y = workload.output;
-  const Movement& movement = workload.movement;
   require(is_code(x.dtype) || x.layout == Layout::nchw || x.dtype == DType::s32, "only codes and s32 move in nhwc");
   require(is_code(y.dtype) || y.layout == Layout::nchw || y.dtype == DType::s32, "only codes and s32 move to nhwc");
   require(x.dtype == y.dtype, "a movement keeps the type");
-  require(movement.axes.size() <= 16, "a movement has up to 16 axes");
-  __int128 elements = 1, least = movement.start, most = movement.start;
-  bool has_source = true;
-  for (const MovementAxis& axis : movement.axes) {
-    require(axis.extent >= 1 && axis.extent <= kMostElements && 0 <= axis.first && axis.first <= axis.last &&
-                axis.last <= axis.extent && std::abs(axis.step) <= kMostElements,
-            "an axis of the movement is out of range");
-    elements *= axis.extent;
-    require(elements <= kMostElements && axis.extent * static_cast<__int128>(std::abs(axis.step)) <= kMostElements * 4,
-            "the movement is too large");
-    const auto first = axis.first * static_cast<__int128>(axis.step);
-    const auto last = (axis.last - 1) * static_cast<__int128>(axis.step);
-    least += std::min(first, last);
-    most += std::max(first, last);
-    has_source &= axis.first < axis.last;
-  }
-  require(elements == y.pixels() * y.c, "the axes of a movement hold other than the output's elements");
-  require(!has_source || (least >= 0 && most < x.pixels() * x.c), "a movement reads outside its input");
-  require(simplified(movement) == movement, "a movement has more axes than it needs");
+  check(workload.movement, x.pixels() * x.c, y.pixels() * y.c);
 }
 
 void check_light(const Workload& workload) {

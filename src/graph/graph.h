@@ -36,7 +36,7 @@ enum class NodeKind {
   average_pool,
   concat,
   reshape,
-  transpose,  // of the last two dimensions
+  move,  // a gather by strides: Transpose, Slice, Pad, Expand, Resize
   identity,
   integer,  // float32 that holds integers, sums of codes, to s32: behind ConvInteger and MatMulInteger
   // made by passes
@@ -82,6 +82,9 @@ struct Node {
   float lo = -std::numeric_limits<float>::infinity();  // clip
   float hi = std::numeric_limits<float>::infinity();   // clip
   int64_t axis = 0;                                    // concat, not negative
+  Movement movement;                                   // move, simplified
+  float fill = 0.0f;                                   // move: where there is no source; of codes the code
+  std::vector<int64_t> order;                          // move: of the dimensions in a Transpose, else empty
 
   ProductScales scales;  // product
   Workload workload;     // product: without forms and epilogue; step: forms once choose_layouts has run

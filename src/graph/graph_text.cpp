@@ -31,7 +31,7 @@ constexpr std::array<std::pair<NodeKind, std::string_view>, 23> kKinds{{
     {NodeKind::average_pool, "AveragePool"},
     {NodeKind::concat, "Concat"},
     {NodeKind::reshape, "Reshape"},
-    {NodeKind::transpose, "Transpose"},
+    {NodeKind::move, "movement"},
     {NodeKind::identity, "Identity"},
     {NodeKind::integer, "int32 sums"},
     {NodeKind::product, "product"},

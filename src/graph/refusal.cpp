@@ -72,8 +72,6 @@ std::string why(const Graph& graph, const GraphIndex& index, const Node& node) {
       return why_matmul(graph, index, node);
     case NodeKind::integer:
       return "its operands are no 8-bit codes that it can take";
-    case NodeKind::transpose:
-      return "transposes are taken where they swap rows and columns of the second operand of a MatMul only";
     case NodeKind::product:
       return "no QuantizeLinear follows it: float32 results of products are not supported";
     case NodeKind::quantize:
@@ -90,6 +88,7 @@ std::string why(const Graph& graph, const GraphIndex& index, const Node& node) {
       return "its parts stay in float32";
     case NodeKind::max_pool:
     case NodeKind::reshape:
+    case NodeKind::move:
       return codes ? "it works on a constant" : "it stays in float32";
     default:
       return "it stays in float32: it must lie between 8-bit tensors";

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -31,7 +33,10 @@ size_t element_bytes(int type) {
     case kInt8:
     case kBool:
       return 1;
+    case kFloat16:
+      return 2;
     case kInt64:
+    case kFloat64:
       return 8;
     default:
       return 0;
@@ -134,6 +139,10 @@ std::string field_bytes(const onnx::TensorProto& proto, const std::string& name)
       return typed_bytes<int8_t>(proto.int32_data(), name);
     case kInt32:
       return typed_bytes<int32_t>(proto.int32_data(), name);
+    case kFloat16:
+      return typed_bytes<uint16_t>(proto.int32_data(), name);
+    case kFloat64:
+      return typed_bytes<double>(proto.double_data(), name);
     default:
       return typed_bytes<int64_t>(proto.int64_data(), name);
   }
@@ -161,6 +170,89 @@ OnnxConstant read_constant(const onnx::TensorProto& proto, const std::string& na
   }
   constant.readable = true;
   return constant;
+}
+
+namespace {
+
+/// By the bits of IEEE binary16: every value is a float32 too.
+float from_half(uint16_t half) {
+  const int exponent = (half >> 10) & 31, fraction = half & 1023;
+  float magnitude = std::ldexp(static_cast<float>(fraction + (exponent > 0 ? 1024 : 0)), std::max(exponent, 1) - 25);
+  if (exponent == 31) {
+    magnitude = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  }
+  return (half & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+template <typename T>
+T element_at(const OnnxConstant& constant, int64_t i) {
+  T value;
+  std::memcpy(&value, constant.bytes.data() + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+  return value;
+}
+
+/// Element `i` as a double; throws when it is not exactly one.
+double real_at(const OnnxConstant& constant, int64_t i) {
+  switch (constant.type) {
+    case kFloat32:
+      return element_at<float>(constant, i);
+    case kFloat64:
+      return element_at<double>(constant, i);
+    case kFloat16:
+      return from_half(element_at<uint16_t>(constant, i));
+    case kUint8:
+    case kBool:
+      return element_at<uint8_t>(constant, i);
+    case kInt8:
+      return element_at<int8_t>(constant, i);
+    case kInt32:
+      return element_at<int32_t>(constant, i);
+    default:
+      break;
+  }
+  const auto value = element_at<int64_t>(constant, i);
+  if (value < -(int64_t{1} << 53) || value > int64_t{1} << 53) {
+    throw UsageError(fmt::format("constant \"{}\": {} cannot be cast", constant.name, value));
+  }
+  return static_cast<double>(value);
+}
+
+template <typename T>
+void append_cast(const OnnxConstant& constant, std::string& bytes) {
+  for (int64_t i = 0; i < constant.size(); ++i) {
+    const double real = real_at(constant, i);
+    if constexpr (std::is_integral_v<T>) {
+      // Beyond int64 no double is exact; NaN fails too.
+      const double whole = std::trunc(real);
+      if (!(whole >= static_cast<double>(std::numeric_limits<T>::min()) &&
+            whole <= static_cast<double>(std::numeric_limits<T>::max()) && std::abs(whole) < 0x1p53)) {
+        throw UsageError(fmt::format("constant \"{}\": {} cannot be cast", constant.name, real));
+      }
+    }
+    const T value = static_cast<T>(real);
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+}
+
+}  // namespace
+
+OnnxConstant cast_constant(const OnnxConstant& constant, int type) {
+  OnnxConstant result{constant.name, type, constant.shape, {}, true};
+  if (constant.readable && type == kFloat32) {
+    append_cast<float>(constant, result.bytes);
+  } else if (constant.readable && type == kUint8) {
+    append_cast<uint8_t>(constant, result.bytes);
+  } else if (constant.readable && type == kInt8) {
+    append_cast<int8_t>(constant, result.bytes);
+  } else if (constant.readable && type == kInt32) {
+    append_cast<int32_t>(constant, result.bytes);
+  } else if (constant.readable && type == kInt64) {
+    append_cast<int64_t>(constant, result.bytes);
+  } else {
+    throw UsageError(fmt::format("constant \"{}\" from {} to {} is not supported", constant.name,
+                                 element_type_name(constant.type), element_type_name(type)));
+  }
+  return result;
 }
 
 Tensor to_tensor(const OnnxConstant& constant) {

@@ -145,13 +145,14 @@ class Importer {
       if (domain.empty() && node.op_type() == "Constant") return take_constant(node);
       const ImportOperator import = find_operator(domain, node.op_type());
       if (!import) throw UsageError("the operator is not supported");
-      check_outputs(node);
+      if (node.output_size() == 0 || node.output(0).empty()) throw UsageError("the node has no output");
       for (const std::string& input : node.input()) {
         if (!input.empty() && !tensors_.is_known(input)) return;  // hangs on a node that is listed already
       }
       OperatorContext context(graph_, tensors_, node, opset);
       import(context);
       context.attributes.check_all_asked();
+      check_outputs(node);
     } catch (const UsageError& error) {
       faults_.push_back(fmt::format("  node '{}' ({}{}{}): {}", display_name(node), domain, domain.empty() ? "" : ".",
                                     node.op_type(), error.what()));
@@ -165,11 +166,10 @@ class Importer {
     return false;
   }
 
+  /// Whatever is read must be there now.
   void check_outputs(const onnx::NodeProto& node) const {
-    if (node.output_size() == 0 || node.output(0).empty()) throw UsageError("the node has no output");
-    if (node.output_size() == 1) return;
     for (int i = 1; i < node.output_size(); ++i) {
-      if (!node.output(i).empty() && reads_.count(node.output(i))) {
+      if (!node.output(i).empty() && reads_.count(node.output(i)) && !tensors_.is_known(node.output(i))) {
         throw UsageError(fmt::format("its output \"{}\" is not supported", node.output(i)));
       }
     }

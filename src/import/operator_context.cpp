@@ -136,10 +136,17 @@ TensorId OperatorContext::add(Node node, std::vector<TensorId> inputs, TensorId 
   return output;
 }
 
-void OperatorContext::finish(Node node, std::vector<TensorId> inputs, DType dtype, Shape shape) {
+void OperatorContext::finish(Node node, std::vector<TensorId> inputs, DType dtype, Shape shape, int output) {
   check_shape(shape);
-  const TensorId output = graph.add_tensor(node_.output(0), dtype, std::move(shape));
-  tensors_.add(node_.output(0), add(std::move(node), std::move(inputs), output));
+  const std::string& name = node_.output(output);
+  if (name.empty()) return;
+  const TensorId id = graph.add_tensor(name, dtype, std::move(shape));
+  tensors_.add(name, add(std::move(node), std::move(inputs), id));
+}
+
+void OperatorContext::finish_constant(OnnxConstant constant) {
+  constant.name = node_.output(0);
+  tensors_.add_constant(std::move(constant));
 }
 
 TensorId OperatorContext::add_inner(Node node, std::vector<TensorId> inputs, DType dtype, Shape shape,

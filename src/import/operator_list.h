@@ -10,9 +10,11 @@ void import_quantize_linear(OperatorContext& context);
 void import_dequantize_linear(OperatorContext& context);
 void import_identity(OperatorContext& context);
 void import_dropout(OperatorContext& context);
+void import_cast(OperatorContext& context);
 // operators_products.cpp
 void import_conv(OperatorContext& context);
 void import_gemm(OperatorContext& context);
+// operators_matmul.cpp
 void import_matmul(OperatorContext& context);
 // operators_elementwise.cpp
 void import_relu(OperatorContext& context);
@@ -33,6 +35,17 @@ void import_concat(OperatorContext& context);
 void import_flatten(OperatorContext& context);
 void import_reshape(OperatorContext& context);
 void import_transpose(OperatorContext& context);
+void import_squeeze(OperatorContext& context);
+void import_unsqueeze(OperatorContext& context);
+// operators_gather.cpp
+void import_slice(OperatorContext& context);
+void import_split(OperatorContext& context);
+void import_pad(OperatorContext& context);
+void import_expand(OperatorContext& context);
+void import_gather(OperatorContext& context);
+// operators_resize.cpp
+void import_resize(OperatorContext& context);
+void import_upsample(OperatorContext& context);
 // operators_integer.cpp
 void import_conv_integer(OperatorContext& context);
 void import_matmul_integer(OperatorContext& context);

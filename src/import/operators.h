@@ -55,8 +55,11 @@ class OperatorContext {
   float constant_real(int index) const;
   void require_inputs(int least, int most) const;
 
-  /// Adds `node` with `inputs`, writing the ONNX node's first output.
-  void finish(Node node, std::vector<TensorId> inputs, DType dtype, Shape shape);
+  int outputs() const { return node_.output_size(); }
+  /// Adds `node` with `inputs`, writing one of the ONNX node's outputs; nothing when that has no name.
+  void finish(Node node, std::vector<TensorId> inputs, DType dtype, Shape shape, int output = 0);
+  /// The first output is this constant.
+  void finish_constant(OnnxConstant constant);
   /// Adds `node` with `inputs`, writing a tensor of its own named after the ONNX node and `suffix`.
   TensorId add_inner(Node node, std::vector<TensorId> inputs, DType dtype, Shape shape, const std::string& suffix);
   /// The first output is another name of the first input.
@@ -116,6 +119,22 @@ void finish_product(OperatorContext& context, UnplacedNode made, std::vector<Ten
                     const ProductResult& result);
 /// x times w, a constant matrix or matrices of as many batches as x; rows of more than two dimensions made one.
 void finish_matmul(OperatorContext& context, TensorId x, TensorId w, const ProductResult& result);
+
+/// A movement of a node's input; `fill` where there is no source, of codes the code.
+Node move_node(const Movement& movement, float fill = 0.0f);
+/// All axes, or those given, as indices from the first dimension. Throws UsageError on one out of range or given twice.
+std::vector<size_t> normalized_axes(const std::optional<std::vector<int64_t>>& axes, size_t rank);
+/// Appends what takes `indices` along an axis without gaps: regular steps, each repeated as often. Throws UsageError
+/// when they are not so.
+void take_indices(Movement& movement, const MovementAxis& axis, const std::vector<int64_t>& indices);
+/// int64 or int32 from a constant input; throws when it is something else.
+std::vector<int64_t> constant_integers(const OperatorContext& context, int index);
+/// The tensor as another of the node's own, of another shape or with its dimensions in another order.
+TensorId reshaped(OperatorContext& context, TensorId id, Shape shape, const std::string& suffix);
+TensorId transposed(OperatorContext& context, TensorId id, const std::vector<int64_t>& order,
+                    const std::string& suffix);
+/// x, or with transA its transpose.
+TensorId first_operand(OperatorContext& context, TensorId x);
 
 Node quantize_node(const Quantization& quantization);
 Node dequantize_node(const Quantization& quantization);

@@ -1,7 +1,9 @@
-// Operators that move elements and change none.
+// Operators that move whole tensors and change no element: Concat, reshapes, Transpose.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "src/core/error.h"
@@ -20,6 +22,17 @@ void finish_reshape(OperatorContext& context, Shape shape) {
   Node node;
   node.kind = NodeKind::reshape;
   context.finish(std::move(node), {context.input(0)}, x.dtype, std::move(shape));
+}
+
+/// The axes of Squeeze and Unsqueeze: an attribute before opset 13, then an input. Nothing when absent.
+std::optional<std::vector<int64_t>> axes_of(OperatorContext& context) {
+  context.require_inputs(1, context.opset < 13 ? 1 : 2);
+  if (context.opset >= 13) {
+    if (!context.has_input(1)) return std::nullopt;
+    return constant_integers(context, 1);
+  }
+  if (!context.attributes.has("axes")) return std::nullopt;
+  return context.attributes.integers("axes");
 }
 
 }  // namespace
@@ -87,27 +100,84 @@ void import_reshape(OperatorContext& context) {
   finish_reshape(context, std::move(shape));
 }
 
-/// Only what a product can take in: rows and columns swapped.
+void import_squeeze(OperatorContext& context) {
+  const Shape x = context.input_tensor(0).shape;
+  std::vector<bool> drop(x.size(), false);
+  if (const auto axes = axes_of(context)) {
+    for (const int64_t axis : *axes) {
+      const auto at = static_cast<size_t>(normalized_axis(axis, x.size()));
+      if (x[at] != 1) throw UsageError(fmt::format("dimension {} of {} is not 1", at, to_text(x)));
+      drop[at] = true;
+    }
+  } else {
+    for (size_t i = 0; i < x.size(); ++i) drop[i] = x[i] == 1;
+  }
+  Shape shape;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!drop[i]) shape.push_back(x[i]);
+  }
+  finish_reshape(context, std::move(shape));
+}
+
+void import_unsqueeze(OperatorContext& context) {
+  const Shape x = context.input_tensor(0).shape;
+  const auto axes = axes_of(context);
+  if (!axes) throw UsageError("axes are missing");
+  const size_t rank = x.size() + axes->size();
+  std::vector<bool> fresh(rank, false);
+  for (const int64_t axis : *axes) {
+    const auto at = static_cast<size_t>(normalized_axis(axis, rank));
+    if (fresh[at]) throw UsageError(fmt::format("axis {} stands twice", axis));
+    fresh[at] = true;
+  }
+  Shape shape;
+  for (size_t i = 0, next = 0; i < rank; ++i) shape.push_back(fresh[i] ? 1 : x[next++]);
+  finish_reshape(context, std::move(shape));
+}
+
+TensorId reshaped(OperatorContext& context, TensorId id, Shape shape, const std::string& suffix) {
+  const DType dtype = context.graph.tensor(id).dtype;
+  if (context.graph.tensor(id).shape == shape) return id;
+  Node reshape;
+  reshape.kind = NodeKind::reshape;
+  return context.add_inner(std::move(reshape), {id}, dtype, std::move(shape), suffix);
+}
+
+namespace {
+
+/// A Transpose and the shape that it gives.
+UnplacedNode transpose_node(const Shape& shape, const std::vector<int64_t>& order) {
+  std::vector<int64_t> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted.size() != shape.size() || sorted[i] != static_cast<int64_t>(i)) {
+      throw UsageError(fmt::format("perm {} is no order of {} dimensions", to_text(order), shape.size()));
+    }
+  }
+  UnplacedNode made;
+  made.node = move_node(transposition(shape, order));
+  made.node.order = order;
+  for (const int64_t dimension : order) made.shape.push_back(shape[static_cast<size_t>(dimension)]);
+  return made;
+}
+
+}  // namespace
+
+TensorId transposed(OperatorContext& context, TensorId id, const std::vector<int64_t>& order,
+                    const std::string& suffix) {
+  const DType dtype = context.graph.tensor(id).dtype;
+  UnplacedNode made = transpose_node(context.graph.tensor(id).shape, order);
+  return context.add_inner(std::move(made.node), {id}, dtype, std::move(made.shape), suffix);
+}
+
 void import_transpose(OperatorContext& context) {
   context.require_inputs(1, 1);
   const GraphTensor& x = context.input_tensor(0);
-  const size_t rank = x.shape.size();
-  std::vector<int64_t> swapped(rank);
-  std::iota(swapped.begin(), swapped.end(), 0);
-  std::vector<int64_t> order(swapped.rbegin(), swapped.rend());
+  std::vector<int64_t> order(x.shape.size());
+  std::iota(order.rbegin(), order.rend(), 0);
   if (context.attributes.has("perm")) order = context.attributes.integers("perm");
-  if (rank >= 2) std::swap(swapped[rank - 2], swapped[rank - 1]);
-  if (rank < 2 || order != swapped) {
-    throw UsageError(
-        fmt::format("perm {} of {} dimensions: only swapping the last two is supported, before the second "
-                    "operand of a MatMul",
-                    to_text(order), rank));
-  }
-  Node node;
-  node.kind = NodeKind::transpose;
-  Shape shape = x.shape;
-  std::swap(shape[rank - 2], shape[rank - 1]);
-  context.finish(std::move(node), {context.input(0)}, x.dtype, std::move(shape));
+  UnplacedNode made = transpose_node(x.shape, order);
+  context.finish(std::move(made.node), {context.input(0)}, x.dtype, std::move(made.shape));
 }
 
 }  // namespace warpwright

@@ -1,4 +1,4 @@
-// Conv, Gemm and MatMul in float32, with constant weights.
+// Conv and Gemm in float32, with constant weights, and what becomes of their results.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -58,9 +58,13 @@ void import_conv(OperatorContext& context) {
   context.finish(std::move(made.node), {context.input(0), context.input(1), bias}, DType::f32, std::move(made.shape));
 }
 
+TensorId first_operand(OperatorContext& context, TensorId x) {
+  if (context.attributes.integer("transA", 0) == 0) return x;
+  return transposed(context, x, {1, 0}, "transposed");
+}
+
 void import_gemm(OperatorContext& context) {
   context.require_inputs(2, 3);
-  if (context.attributes.integer("transA", 0) != 0) throw UsageError("transA is not supported");
   Node node;
   node.kind = NodeKind::gemm;
   node.transposed_weights = context.attributes.integer("transB", 0) != 0;
@@ -69,7 +73,7 @@ void import_gemm(OperatorContext& context) {
   if (!std::isfinite(node.alpha) || !std::isfinite(node.beta) || !(node.alpha > 0)) {
     throw UsageError(fmt::format("alpha {} and beta {}: alpha must be positive, both finite", node.alpha, node.beta));
   }
-  const TensorId x_id = context.input(0), w_id = context.input(1);
+  const TensorId x_id = first_operand(context, context.input(0)), w_id = context.input(1);
   const TensorId bias_id = context.has_input(2) ? context.input(2) : kNoTensor;
   const GraphTensor& x = context.graph.tensor(x_id);
   const GraphTensor& w = context.graph.tensor(w_id);
@@ -109,90 +113,6 @@ void finish_product(OperatorContext& context, UnplacedNode made, std::vector<Ten
   Node integer;
   integer.kind = NodeKind::integer;
   context.finish(std::move(integer), {real}, DType::s32, std::move(shape));
-}
-
-namespace {
-
-TensorId reshaped(OperatorContext& context, TensorId id, Shape shape, const std::string& suffix) {
-  const DType dtype = context.graph.tensor(id).dtype;
-  if (context.graph.tensor(id).shape == shape) return id;
-  Node reshape;
-  reshape.kind = NodeKind::reshape;
-  return context.add_inner(std::move(reshape), {id}, dtype, std::move(shape), suffix);
-}
-
-/// Matrices of a tensor of two dimensions or more, and the dimensions before them without leading ones.
-struct Matrices {
-  explicit Matrices(const GraphTensor& tensor) {
-    if (tensor.shape.size() < 2) {
-      throw UsageError(fmt::format("\"{}\" of shape {} is no matrix", tensor.name, to_text(tensor.shape)));
-    }
-    rows = tensor.shape[tensor.shape.size() - 2], columns = tensor.shape.back();
-    auto first = tensor.shape.begin();
-    while (first != tensor.shape.end() - 2 && *first == 1) ++first;
-    batch.assign(first, tensor.shape.end() - 2);
-  }
-  Shape batch;
-  int64_t rows = 0, columns = 0;
-};
-
-/// The operands of a product as matrices [rows, columns], batch behind batch.
-UnplacedNode flat_matmul(OperatorContext& context, TensorId& x_id, TensorId& w_id) {
-  const GraphTensor x = context.graph.tensor(x_id), w = context.graph.tensor(w_id);
-  const Matrices a(x), b(w);
-  if (a.columns != b.rows) {
-    throw UsageError(fmt::format("\"{}\" has {} columns, \"{}\" expects {}", x.name, a.columns, w.name, b.rows));
-  }
-  UnplacedNode made;
-  if (context.is_derived_from_constants(w_id)) {
-    if (w.shape.size() != 2) {
-      throw UsageError(fmt::format("operands of shape {} and {}: a constant second operand must have two dimensions",
-                                   to_text(x.shape), to_text(w.shape)));
-    }
-    made.node.kind = NodeKind::gemm;
-  } else {
-    made.node.kind = NodeKind::matmul;
-    made.node.batch = element_count(b.batch);
-    if (!b.batch.empty() && a.batch != b.batch) {
-      throw UsageError(fmt::format("operands of shape {} and {}: batches that differ are not supported",
-                                   to_text(x.shape), to_text(w.shape)));
-    }
-    w_id = reshaped(context, w_id, {element_count(w.shape) / b.columns, b.columns}, "matrices");
-  }
-  made.shape = {element_count(x.shape) / a.columns, b.columns};
-  x_id = reshaped(context, x_id, {made.shape[0], a.columns}, "rows");
-  return made;
-}
-
-}  // namespace
-
-void finish_matmul(OperatorContext& context, TensorId x_id, TensorId w_id, const ProductResult& result) {
-  Shape shape = context.graph.tensor(x_id).shape;
-  UnplacedNode made = flat_matmul(context, x_id, w_id);
-  shape.back() = made.shape[1];
-  std::vector<TensorId> inputs{x_id, w_id};
-  if (made.node.kind == NodeKind::gemm) inputs.push_back(kNoTensor);
-  if (shape == made.shape) return finish_product(context, std::move(made), std::move(inputs), result);
-  const Shape flat = made.shape;
-  TensorId id = context.add_inner(std::move(made.node), std::move(inputs), DType::f32, Shape(flat), "product");
-  if (result.quantized) {
-    id = context.add_inner(quantize_node(*result.quantized), {id}, result.quantized->dtype, Shape(flat), "codes");
-  } else if (result.as_integers) {
-    Node integer;
-    integer.kind = NodeKind::integer;
-    id = context.add_inner(std::move(integer), {id}, DType::s32, Shape(flat), "sums");
-  }
-  Node reshape;
-  reshape.kind = NodeKind::reshape;
-  const DType dtype = context.graph.tensor(id).dtype;
-  context.finish(std::move(reshape), {id}, dtype, std::move(shape));
-}
-
-void import_matmul(OperatorContext& context) {
-  context.require_inputs(2, 2);
-  require_real(context.input_tensor(0));
-  require_real(context.input_tensor(1));
-  finish_matmul(context, context.input(0), context.input(1), {});
 }
 
 }  // namespace warpwright

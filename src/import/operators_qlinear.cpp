@@ -102,7 +102,6 @@ void import_qlinear_matmul(OperatorContext& context) {
 
 void import_qgemm(OperatorContext& context) {
   context.require_inputs(6, 9);
-  if (context.attributes.integer("transA", 0) != 0) throw UsageError("transA is not supported");
   UnplacedNode made;
   made.node.kind = NodeKind::gemm;
   made.node.transposed_weights = context.attributes.integer("transB", 0) != 0;
@@ -110,9 +109,10 @@ void import_qgemm(OperatorContext& context) {
   if (!std::isfinite(made.node.alpha) || !(made.node.alpha > 0)) {
     throw UsageError(fmt::format("alpha {} must be positive and finite", made.node.alpha));
   }
-  const TensorId a = dequantized(context, 0, "a");
+  const TensorId codes = dequantized(context, 0, "a");
   const TensorId b = dequantized(context, 3, "b", made.node.transposed_weights ? 0 : 1);
   context.require_constant(b, "the second operand");
+  const TensorId a = first_operand(context, codes);
   const GraphTensor& x = context.graph.tensor(a);
   const GraphTensor& w = context.graph.tensor(b);
   if (x.shape.size() != 2 || w.shape.size() != 2) throw UsageError("both operands must be matrices");
@@ -124,7 +124,7 @@ void import_qgemm(OperatorContext& context) {
   }
   made.shape = {x.shape[0], columns};
   if (!context.has_input(7)) throw UsageError("QGemm without y_scale (float32 output) is not supported");
-  const TensorId bias = dequantized_bias(context, 6, a, b, made.node.alpha);
+  const TensorId bias = dequantized_bias(context, 6, codes, b, made.node.alpha);
   if (bias != kNoTensor && element_count(context.graph.tensor(bias).shape) != columns) {
     throw UsageError(fmt::format("C \"{}\" is no row of {} elements", context.input_name(6), columns));
   }

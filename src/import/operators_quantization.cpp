@@ -1,4 +1,4 @@
-// QuantizeLinear and DequantizeLinear; Constant, Identity, Dropout.
+// QuantizeLinear and DequantizeLinear; Identity, Dropout, Cast.
 #include <fmt/core.h>
 
 #include "src/core/error.h"
@@ -85,6 +85,29 @@ void import_dropout(OperatorContext& context) {
     if (training->bytes[0] != 0) throw UsageError("training_mode is not supported");
   }
   context.finish_alias();
+}
+
+/// Of constants, from codes to float32 (a scale of 1), and from a type to itself.
+void import_cast(OperatorContext& context) {
+  context.require_inputs(1, 1);
+  context.attributes.ignore("saturate");  // of float8 alone
+  context.attributes.ignore("round_mode");
+  const auto type = static_cast<int>(context.attributes.integer("to", 0));
+  if (const OnnxConstant* constant = context.constant_input(0)) {
+    return context.finish_constant(cast_constant(*constant, type));
+  }
+  const GraphTensor& x = context.input_tensor(0);
+  if (is_code(x.dtype) && type == kFloat32) {
+    Quantization quantization;
+    quantization.dtype = x.dtype;
+    return context.finish(dequantize_node(quantization), {context.input(0)}, DType::f32, Shape(x.shape));
+  }
+  const int own = x.dtype == DType::f32   ? kFloat32
+                  : x.dtype == DType::s32 ? kInt32
+                  : x.dtype == DType::u8  ? kUint8
+                                          : kInt8;
+  if (own == type) return context.finish_alias();
+  throw UsageError(fmt::format("from {} to {} is not supported", name(x.dtype), element_type_name(type)));
 }
 
 }  // namespace warpwright

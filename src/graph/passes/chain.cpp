@@ -65,6 +65,12 @@ void set_requantization(Values& values, const ClampChain& chain, const Quantizat
   set_bounds(values, "lo", "hi", chain.lo, chain.hi, y);
 }
 
+Values fill_value(const Node& node, DType dtype) {
+  if (!node.movement.fills()) return {};
+  if (dtype == DType::f32) return {{"fill", scalar_f32(node.fill)}};
+  return {{"fill", scalar_s32(static_cast<int32_t>(node.fill))}};
+}
+
 void become_step(Node& node, OpKind kind, std::vector<TensorId> inputs, Values values) {
   node.kind = NodeKind::step;
   node.workload.kind = kind;

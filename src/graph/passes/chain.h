@@ -35,6 +35,9 @@ void set_bounds(Values& values, const std::string& lo_name, const std::string& h
 /// Sets y_scale, y_zero_point, lo, hi and pad_code.
 void set_requantization(Values& values, const ClampChain& chain, const Quantization& y);
 
+/// `fill` of a move over tensors of this type; nothing when nothing is filled.
+Values fill_value(const Node& node, DType dtype);
+
 /// `node` becomes a step of `kind` with the inputs; names, output and place stay.
 void become_step(Node& node, OpKind kind, std::vector<TensorId> inputs, Values values);
 

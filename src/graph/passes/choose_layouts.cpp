@@ -83,11 +83,19 @@ bool lies_in_nhwc(const Graph& graph, const GraphIndex& index, TensorId id) {
   const DType dtype = graph.tensor(id).dtype;
   if (dtype != DType::s32) return is_code(dtype);
   const int producer = index.producer(id);
-  return producer >= 0 && !graph.nodes[static_cast<size_t>(producer)].is_step(OpKind::layout);
+  if (producer < 0) return false;
+  const Node& node = graph.nodes[static_cast<size_t>(producer)];
+  return !node.is_step(OpKind::layout) && !node.is_step(OpKind::move);
 }
 
-/// A layout step behind each graph input of codes and before each graph output of codes.
-void convert_ends(Graph& graph) {
+std::vector<Shape> output_shapes(const Graph& graph) {
+  std::vector<Shape> shapes;
+  for (const GraphOutput& output : graph.outputs) shapes.push_back(graph.tensor(output.tensor).shape);
+  return shapes;
+}
+
+/// A layout step behind each graph input of codes and before each graph output of codes, which has its shape again.
+void convert_ends(Graph& graph, const std::vector<Shape>& shapes) {
   const GraphIndex index(graph);
   std::vector<TensorId> replacement(graph.tensors.size());
   std::iota(replacement.begin(), replacement.end(), 0);
@@ -106,12 +114,14 @@ void convert_ends(Graph& graph) {
   replace_tensors(graph, std::move(replacement));
   graph.nodes.insert(graph.nodes.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
   const GraphIndex with_first(graph);
-  std::map<TensorId, TensorId> outer;
-  for (GraphOutput& output : graph.outputs) {
-    if (!lies_in_nhwc(graph, with_first, output.tensor)) continue;
-    auto [at, fresh] = outer.emplace(output.tensor, kNoTensor);
+  std::map<std::pair<TensorId, Shape>, TensorId> outer;
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    GraphOutput& output = graph.outputs[i];
+    if (!lies_in_nhwc(graph, with_first, output.tensor) && graph.tensor(output.tensor).shape == shapes[i]) continue;
+    auto [at, fresh] = outer.emplace(std::pair{output.tensor, shapes[i]}, kNoTensor);
     if (fresh) {
       at->second = copy_tensor(graph, output.tensor, "/nchw");
+      graph.tensor(at->second).shape = shapes[i];
       graph.tensor(at->second).form = nchw_form_of(graph.tensor(at->second));
       graph.nodes.push_back(layout_step(graph, output.tensor, at->second));
     }
@@ -142,8 +152,9 @@ void set_forms(Graph& graph) {
 }  // namespace
 
 void choose_layouts(Graph& graph) {
+  const std::vector<Shape> shapes = output_shapes(graph);
   drop_idle_reshapes(graph);
-  convert_ends(graph);
+  convert_ends(graph, shapes);
   set_forms(graph);
 }
 

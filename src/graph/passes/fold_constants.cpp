@@ -1,7 +1,9 @@
-// Pass: what hangs on constants alone is computed: QuantizeLinear, Reshape and Transpose of codes.
+// Pass: what hangs on constants alone is computed: QuantizeLinear, Reshape and movement by strides.
 #include <cmath>
 
+#include "src/graph/passes/chain.h"
 #include "src/graph/passes/passes.h"
+#include "src/reference/reference.h"
 
 namespace warpwright {
 
@@ -25,16 +27,15 @@ Tensor quantized(const Tensor& real, const Quantization& y) {
   return codes;
 }
 
-/// Its last two dimensions swapped.
-Tensor transposed(const Tensor& codes, const Shape& shape) {
-  Tensor result(codes.dtype, shape);
-  const auto rows = static_cast<size_t>(shape[shape.size() - 2]), columns = static_cast<size_t>(shape.back());
-  const size_t size = size_bytes(codes.dtype);
-  for (size_t i = 0; i < result.bytes.size(); ++i) {
-    const size_t element = i / size, matrix = element / (rows * columns) * (rows * columns);
-    const size_t row = element / columns % rows, column = element % columns;
-    result.bytes[i] = codes.bytes[(matrix + column * rows + row) * size + i % size];
-  }
+Tensor moved(const Tensor& tensor, const Node& node, const Shape& shape) {
+  Workload workload;
+  workload.kind = OpKind::move;
+  workload.inputs = {nchw_form(tensor.dtype, 1, 1, 1, tensor.size())};
+  workload.output = nchw_form(tensor.dtype, 1, 1, 1, element_count(shape));
+  workload.movement = node.movement;
+  const Tensor* input = &tensor;
+  Tensor result = run_reference(workload, fill_value(node, tensor.dtype), {&input, 1});
+  result.shape = shape;
   return result;
 }
 
@@ -50,8 +51,8 @@ void fold_constants(Graph& graph) {
     } else if (node.kind == NodeKind::reshape) {
       output.constant = input;
       output.constant->shape = output.shape;
-    } else if (node.kind == NodeKind::transpose) {
-      output.constant = transposed(input, output.shape);
+    } else if (node.kind == NodeKind::move) {
+      output.constant = moved(input, node, output.shape);
     }
   }
   std::erase_if(graph.nodes, [&](const Node& node) { return graph.is_constant(node.output); });

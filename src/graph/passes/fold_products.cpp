@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "src/graph/passes/chain.h"
 #include "src/graph/passes/passes.h"
@@ -130,13 +132,21 @@ struct TransposeBefore {
   std::vector<std::string> onnx_nodes;
 };
 
+bool swaps_rows_and_columns(const std::vector<int64_t>& order) {
+  if (order.size() < 2) return false;
+  std::vector<int64_t> swapped(order.size());
+  std::iota(swapped.begin(), swapped.end(), 0);
+  std::swap(swapped[order.size() - 2], swapped[order.size() - 1]);
+  return order == swapped;
+}
+
 /// The Transpose that writes `codes`, matrices of `rows` rows, maybe behind reshapes that leave each matrix as it is.
 std::optional<TransposeBefore> transpose_before(const Graph& graph, const GraphIndex& index, TensorId codes,
                                                 int64_t rows) {
   TensorId of = codes;
   while (const Node* reshape = producer_of_kind(graph, index, of, NodeKind::reshape)) of = reshape->inputs[0];
-  const Node* transpose = producer_of_kind(graph, index, of, NodeKind::transpose);
-  if (!transpose) return std::nullopt;
+  const Node* transpose = producer_of_kind(graph, index, of, NodeKind::move);
+  if (!transpose || !swaps_rows_and_columns(transpose->order)) return std::nullopt;
   const Shape& shape = graph.tensor(of).shape;
   if (shape.back() != graph.tensor(codes).shape.back() || shape[shape.size() - 2] != rows) return std::nullopt;
   return TransposeBefore{transpose->inputs[0], transpose->onnx_nodes};

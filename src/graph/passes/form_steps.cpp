@@ -1,5 +1,5 @@
 // Pass: what works on codes and is no step yet becomes one: QuantizeLinear of graph inputs, DequantizeLinear to graph
-// outputs, max pools, concats, reshapes.
+// outputs, max pools, concats, reshapes, movements by strides.
 #include "src/graph/passes/chain.h"
 #include "src/graph/passes/passes.h"
 
@@ -16,9 +16,16 @@ bool is_input(const Graph& graph, TensorId id) {
   return false;
 }
 
+/// Float32 that is only moved: a graph input, or what a movement makes of float32.
+bool is_moved_real(const Graph& graph, const GraphIndex& index, TensorId id) {
+  if (is_input(graph, id)) return true;
+  const int producer = index.producer(id);
+  return producer >= 0 && graph.nodes[static_cast<size_t>(producer)].is_step(OpKind::move);
+}
+
 void form_quantize(const Graph& graph, const GraphIndex& index, Node& node) {
   const ClampChain chain = clamp_chain(graph, index, node.inputs[0]);
-  if (!node.quantization.per_tensor() || !is_input(graph, chain.source)) return;
+  if (!node.quantization.per_tensor() || !is_moved_real(graph, index, chain.source)) return;
   const Quantization& y = node.quantization;
   Values values{{"scale", scalar_f32(y.scale[0])},
                 {"zero_point", scalar_s32(y.zero_point[0])},
@@ -31,23 +38,40 @@ void form_quantize(const Graph& graph, const GraphIndex& index, Node& node) {
 }
 
 void form_dequantize(const Graph& graph, const GraphIndex& index, Node& node) {
-  if (!index.is_output(node.output) || !dequantized_codes(graph, index, node.output)) return;
+  bool leaves = index.is_output(node.output);
+  for (int reader : index.readers(node.output)) {
+    const Node& next = graph.nodes[static_cast<size_t>(reader)];
+    leaves |= next.kind == NodeKind::move || next.kind == NodeKind::reshape;
+  }
+  if (!leaves || !dequantized_codes(graph, index, node.output)) return;
   become_step(
       node, OpKind::dequantize, node.inputs,
       {{"scale", scalar_f32(node.quantization.scale[0])}, {"zero_point", scalar_s32(node.quantization.zero_point[0])}});
 }
 
+/// What takes the elements as they come is a layout step, if these are codes or sums.
+void form_gather(const Graph& graph, Node& node) {
+  const GraphTensor &x = graph.tensor(node.inputs[0]), &y = graph.tensor(node.output);
+  if (node.kind == NodeKind::reshape) node.movement = simplified(whole(y.shape));
+  if (y.dtype != DType::f32 && node.movement.is_identity(element_count(x.shape))) {
+    return become_step(node, OpKind::layout, node.inputs, {});
+  }
+  node.workload.movement = node.movement;
+  become_step(node, OpKind::move, node.inputs, fill_value(node, y.dtype));
+}
+
 void form_movement(const Graph& graph, Node& node) {
   const DType dtype = graph.tensor(node.output).dtype;
-  if (!is_code(dtype) && (dtype != DType::s32 || node.kind != NodeKind::reshape)) return;
+  const bool moves_alone = node.kind == NodeKind::reshape || node.kind == NodeKind::move;
+  if (!is_code(dtype) && !moves_alone) return;
   for (TensorId input : node.inputs) {
     if (graph.is_constant(input)) return;
   }
   if (node.kind == NodeKind::max_pool) {
     node.workload.window = node.window;
     become_step(node, OpKind::max_pool, node.inputs, {});
-  } else if (node.kind == NodeKind::reshape) {
-    become_step(node, OpKind::layout, node.inputs, {});
+  } else if (moves_alone) {
+    form_gather(graph, node);
   } else if (node.kind == NodeKind::concat) {
     const size_t rank = graph.tensor(node.output).shape.size();
     const bool channels = node.axis == (rank == 1 ? 0 : 1);
@@ -69,6 +93,7 @@ void form_steps(Graph& graph) {
         break;
       case NodeKind::max_pool:
       case NodeKind::reshape:
+      case NodeKind::move:
       case NodeKind::concat:
         form_movement(graph, node);
         break;

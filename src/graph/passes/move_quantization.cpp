@@ -1,7 +1,10 @@
 // Pass: Q moves up and DQ down over operators that only move elements. Both are exact: they work element by element,
 // and with a positive scale they keep the order that MaxPool looks at.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <map>
+#include <optional>
 
 #include "src/graph/passes/passes.h"
 
@@ -10,8 +13,33 @@ namespace warpwright {
 namespace {
 
 bool moves_elements(const Node& node) {
-  return node.kind == NodeKind::reshape || node.kind == NodeKind::transpose || node.kind == NodeKind::max_pool ||
+  return node.kind == NodeKind::reshape || node.kind == NodeKind::move || node.kind == NodeKind::max_pool ||
          node.kind == NodeKind::concat;
+}
+
+float code_of_real(float real, const Quantization& y) {
+  const auto least = static_cast<float>(code_min(y.dtype) - y.zero_point[0]);
+  const auto most = static_cast<float>(code_max(y.dtype) - y.zero_point[0]);
+  return std::nearbyint(std::fmin(std::fmax(real / y.scale[0], least), most)) + static_cast<float>(y.zero_point[0]);
+}
+
+/// `dequantize` as it stands behind `node`, and `node` as it works on the codes. Nothing when there is no such thing.
+std::optional<Node> dequantize_behind(Node& node, const Node& dequantize) {
+  Node result = dequantize;
+  Quantization& quantization = result.quantization;
+  if (!quantization.per_tensor()) {
+    const auto axis = std::find(node.order.begin(), node.order.end(), quantization.axis);
+    if (axis == node.order.end()) return std::nullopt;
+    quantization.axis = axis - node.order.begin();
+    return result;
+  }
+  if (node.kind != NodeKind::move || !node.movement.fills()) return result;
+  if (!is_code(quantization.dtype)) return std::nullopt;
+  const float code = code_of_real(node.fill, quantization);
+  const float real = (code - static_cast<float>(quantization.zero_point[0])) * quantization.scale[0];
+  if (std::bit_cast<uint32_t>(real) != std::bit_cast<uint32_t>(node.fill)) return std::nullopt;
+  node.fill = code;
+  return result;
 }
 
 /// Walks from the end of the graph, so that all readers of a tensor are seen before its producer.
@@ -56,6 +84,7 @@ class UpwardMove {
   }
 
   void move_over(Node node, const std::vector<Node>& quantizes) {
+    if (node.kind == NodeKind::move) node.fill = code_of_real(node.fill, quantizes[0].quantization);
     for (TensorId& input : node.inputs) input = quantized(input, quantizes[0]);
     for (const Node& quantize : quantizes) {
       Node moved = node;
@@ -101,12 +130,14 @@ void move_down(Graph& graph) {
       all_equal = found != dequantizes.end() && (!first || first->quantization == found->second.quantization);
       if (all_equal && !first) first = &found->second;
     }
-    if (!all_equal || !first) {
-      if (node.kind == NodeKind::dequantize && node.quantization.per_tensor()) dequantizes[node.output] = node;
+    std::optional<Node> behind;
+    if (all_equal && first) behind = dequantize_behind(node, *first);
+    if (!behind) {
+      if (node.kind == NodeKind::dequantize) dequantizes[node.output] = node;
       result.push_back(std::move(node));
       continue;
     }
-    Node dequantize = *first;
+    Node& dequantize = *behind;
     for (TensorId& input : node.inputs) input = dequantizes.at(input).inputs[0];
     dequantize.output = node.output;
     Shape shape = graph.tensor(node.output).shape;
@@ -115,7 +146,7 @@ void move_down(Graph& graph) {
     dequantize.inputs = {node.output};
     dequantizes[dequantize.output] = dequantize;
     result.push_back(std::move(node));
-    result.push_back(std::move(dequantize));
+    result.push_back(std::move(*behind));
   }
   graph.nodes = std::move(result);
 }

@@ -7,8 +7,8 @@ namespace warpwright {
 
 /// Identity and Dropout: readers read what lies before.
 void remove_identities(Graph& graph);
-/// QuantizeLinear moves up, DequantizeLinear down over what only moves elements (Reshape, MaxPool, Concat), so that
-/// these work on codes.
+/// QuantizeLinear moves up, DequantizeLinear down over what only moves elements (Reshape, Transpose, Slice, Pad,
+/// MaxPool, Concat), so that these work on codes.
 void move_quantization(Graph& graph);
 /// QuantizeLinear and movement of constants are done here and now.
 void fold_constants(Graph& graph);
@@ -24,7 +24,7 @@ void fuse_requantization(Graph& graph);
 void fuse_average_pools(Graph& graph);
 /// Chains of elementwise operators between two 8-bit tensors become tables; Add and Mul of two such become steps.
 void fuse_elementwise(Graph& graph);
-/// What else works on codes becomes steps: ends of the network, max pools, concats, reshapes.
+/// What else works on codes becomes steps: ends of the network, max pools, concats, reshapes, movements.
 void form_steps(Graph& graph);
 /// Tables of tables become one; a table that only clamps becomes tighter bounds of the step before it.
 void fold_tables(Graph& graph);
