@@ -16,14 +16,16 @@ class TimingBench {
  public:
   explicit TimingBench(const std::string& device_name);
 
-  const Target& target() const { return device_->target(); }
-  /// The kernel's time, or what went wrong. `kernel`, if given, becomes what the compiler made.
+  const Target& target() const { return target_; }
+  /// The kernel's time, or what went wrong. On a virtual device only the CTAs that are counted run. `kernel`, if given,
+  /// becomes what the compiler made.
   Outcome time(const Workload& workload, const Config& config, const Example& example,
                CompiledKernel* kernel = nullptr);
 
  private:
   std::unique_ptr<Compiler> compiler_;
-  std::unique_ptr<Device> device_;
+  Target target_;
+  std::unique_ptr<Device> card_;  // null for a virtual device, which is opened for each time
 };
 
 }  // namespace warpwright
