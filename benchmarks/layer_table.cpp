@@ -1,6 +1,8 @@
 // A table of typical layers: estimated time of the default, of what a tune finds, and the roofline.
 //
-//   layer_table DEVICE TRIALS SEED > TABLE.md
+//   layer_table DEVICE TRIALS SEED [LAYER] > TABLE.md
+//
+// LAYER: its place in the table, from 1; all of them without it.
 //
 // The search is that of `tune`, but trials are only timed, since interpreting a whole layer at batch 256 for each of
 // them would take days. Where it takes less than some minutes the winner is verified against the reference; the table
@@ -122,8 +124,11 @@ std::string verified(const std::string& device, const Workload& workload, const 
   const CompiledKernel& kernel = std::get<CompiledKernel>(compiled);
   const std::vector<Tensor> packed = pack_arguments(workload, config, source, example.values);
   const TrialData data{workload, example, expected, source.arguments, packed};
-  const Measurement measurement =
-      meter.measure({.data = data, .kernel = kernel, .launch = source.launch, .timing = {}});
+  const Measurement measurement = meter.measure({.data = data,
+                                                 .kernel = kernel,
+                                                 .launch = source.launch,
+                                                 .instruction_limit = DeviceOptions().instruction_limit,
+                                                 .timing = {}});
   return measurement.outcome.ok() ? "yes" : measurement.outcome.message;
 }
 
@@ -154,15 +159,17 @@ void print_row(const Layer& layer, const std::string& device, int64_t trials, ui
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    fmt::print(stderr, "usage: layer_table DEVICE TRIALS SEED\n");
+  if (argc != 4 && argc != 5) {
+    fmt::print(stderr, "usage: layer_table DEVICE TRIALS SEED [LAYER]\n");
     return 2;
   }
   try {
     fmt::print(
         "| layer | roofline us | default us | tuned us | tuned / roofline | trials | best Config | verified |\n");
     fmt::print("|---|---|---|---|---|---|---|---|\n");
-    for (const Layer& layer : layers()) print_row(layer, argv[1], std::stoll(argv[2]), std::stoull(argv[3]));
+    std::vector<Layer> wanted = layers();
+    if (argc == 5) wanted = {wanted.at(std::stoul(argv[4]) - 1)};
+    for (const Layer& layer : wanted) print_row(layer, argv[1], std::stoll(argv[2]), std::stoull(argv[3]));
   } catch (const Error& error) {
     fmt::print(stderr, "layer_table: {}\n", error.what());
     return 2;
