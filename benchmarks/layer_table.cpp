@@ -168,7 +168,11 @@ int main(int argc, char** argv) {
         "| layer | roofline us | default us | tuned us | tuned / roofline | trials | best Config | verified |\n");
     fmt::print("|---|---|---|---|---|---|---|---|\n");
     std::vector<Layer> wanted = layers();
-    if (argc == 5) wanted = {wanted.at(std::stoul(argv[4]) - 1)};
+    if (argc == 5) {
+      const int64_t place = std::stoll(argv[4]);
+      if (place < 1 || place > static_cast<int64_t>(wanted.size())) throw UsageError("there is no such LAYER");
+      wanted = {wanted[static_cast<size_t>(place - 1)]};
+    }
     for (const Layer& layer : wanted) print_row(layer, argv[1], std::stoll(argv[2]), std::stoull(argv[3]));
   } catch (const Error& error) {
     fmt::print(stderr, "layer_table: {}\n", error.what());
