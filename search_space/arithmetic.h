@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 namespace warpwright {
 
@@ -18,6 +19,13 @@ constexpr int64_t common_power_of_two(int64_t most, Values... values) {
   int64_t unit = most;
   while (unit > 1 && ((values % unit != 0) || ...)) unit /= 2;
   return unit;
+}
+
+/// 1, 2, 4 ... times `least`, up to `most`.
+inline std::vector<int64_t> powers_of_two(int64_t least, int64_t most) {
+  std::vector<int64_t> values;
+  for (int64_t value = least; value <= most; value *= 2) values.push_back(value);
+  return values;
 }
 
 }  // namespace warpwright

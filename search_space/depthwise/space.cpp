@@ -8,6 +8,7 @@
 
 #include "search_space/arithmetic.h"
 #include "search_space/depthwise/plan.h"
+#include "search_space/limits.h"
 #include "search_space/source_text.h"
 
 namespace warpwright::depthwise {
@@ -87,10 +88,6 @@ std::optional<std::string> why_bad_staging(const Workload& workload, const Plan&
   if (window.stride_h >= window.kernel_h && window.stride_w >= window.kernel_w) {
     return "no two outputs share an input: shared memory would serve nothing";
   }
-  if (plan.smem_bytes > target.smem_per_block_bytes) {
-    return fmt::format("{} bytes of shared memory exceed the {} of a CTA on {}", plan.smem_bytes,
-                       target.smem_per_block_bytes, target.name);
-  }
   if (const int64_t ways = plan.tile_conflicts(); ways > 1) {
     return fmt::format("reads of the tile meet {}-way bank conflicts", ways);
   }
@@ -98,15 +95,10 @@ std::optional<std::string> why_bad_staging(const Workload& workload, const Plan&
 }
 
 std::optional<std::string> why_too_much(const Plan& plan, const Target& target) {
-  if (plan.registers > target.max_registers_per_thread) {
-    return fmt::format("about {} registers a thread exceed {}", plan.registers, target.max_registers_per_thread);
-  }
+  const SmDemand demand{.smem_bytes = plan.smem_bytes, .registers = plan.registers, .threads = plan.threads};
+  if (auto reason = warpwright::why_too_much(demand, target)) return reason;
   if (plan.products > kMostProducts && plan.is_unrolled()) {
     return fmt::format("{} instructions are too many to unroll", plan.products);
-  }
-  if (round_up(plan.registers, 8) * plan.threads > target.registers_per_sm) {
-    return fmt::format("about {} registers x {} threads exceed the file of {}", plan.registers, plan.threads,
-                       target.registers_per_sm);
   }
   if (plan.roomy && resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target) == 1) {
     return "an SM holds one CTA in any case";

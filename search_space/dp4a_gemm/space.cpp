@@ -7,18 +7,13 @@
 #include "search_space/arithmetic.h"
 #include "search_space/depthwise/plan.h"
 #include "search_space/dp4a_gemm/plan.h"
+#include "search_space/limits.h"
 
 namespace warpwright::dp4a_gemm {
 
 namespace {
 
 constexpr int64_t kMostIndex = std::numeric_limits<int32_t>::max();
-
-std::vector<int64_t> powers_of_two(int64_t first, int64_t last) {
-  std::vector<int64_t> values;
-  for (int64_t value = first; value <= last; value *= 2) values.push_back(value);
-  return values;
-}
 
 /// Threads, tiles and K of a step: what the hierarchy of thread, warp and CTA must keep.
 std::optional<std::string> why_bad_tile(const Plan& plan, const Target& target) {
@@ -51,18 +46,8 @@ std::optional<std::string> why_bad_tile(const Plan& plan, const Target& target) 
 }
 
 std::optional<std::string> why_too_much(const Plan& plan, const Target& target) {
-  if (plan.smem_bytes > target.smem_per_block_bytes) {
-    return fmt::format("{} bytes of shared memory exceed the {} of a CTA on {}", plan.smem_bytes,
-                       target.smem_per_block_bytes, target.name);
-  }
-  if (plan.registers > target.max_registers_per_thread) {
-    return fmt::format("about {} registers a thread exceed {}", plan.registers, target.max_registers_per_thread);
-  }
-  const int64_t allocated = round_up(plan.registers, 8) * plan.threads;
-  if (allocated > target.registers_per_sm) {
-    return fmt::format("about {} registers x {} threads exceed the file of {}", plan.registers, plan.threads,
-                       target.registers_per_sm);
-  }
+  const SmDemand demand{.smem_bytes = plan.smem_bytes, .registers = plan.registers, .threads = plan.threads};
+  if (auto reason = warpwright::why_too_much(demand, target)) return reason;
   if (plan.x_loads > 16 || plan.weight_loads > 16) {
     return fmt::format("{} + {} vectors a thread and step are too many to hold", plan.x_loads, plan.weight_loads);
   }

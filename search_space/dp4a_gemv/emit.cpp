@@ -1,8 +1,6 @@
 // CUDA C++ of one dp4a_gemv kernel: constants of the plan in front of a fixed text.
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "search_space/arithmetic.h"
 #include "search_space/dp4a_gemv/plan.h"
 #include "search_space/dp4a_gemv/text.h"
@@ -18,7 +16,7 @@ constexpr char kEntry[] = "dp4a_gemv";
 
 std::string plan_constants(const Plan& plan) {
   SourceConstants constants;
-  constants.add("ThreadM", plan.thread_m).add("ThreadN", plan.thread_n);
+  constants.add("ThreadM", plan.thread_m).add("ThreadN", plan.thread_n).add("WeightVectors", plan.thread_n);
   constants.add("LanesK", plan.lanes_k).add("LanesN", plan.lanes_n);
   constants.add("WarpsK", plan.warps_k).add("WarpsN", plan.warps_n);
   constants.add("Depth", plan.depth).add("Steps", plan.steps);
@@ -26,13 +24,6 @@ std::string plan_constants(const Plan& plan) {
   constants.add("Values", power_of_two_above(plan.thread_m * plan.thread_n));
   constants.add("DirectX", plan.direct_x ? 1 : 0);
   return constants.text();
-}
-
-std::string switches(const Workload& workload, const Plan& plan) {
-  const bool zero_point = workload.weight_zero_point != ZeroPointForm::zero;
-  const int64_t most_offset = plan.steps * plan.warps_k * plan.warp_weight_bytes;
-  return fmt::format("constexpr bool kWeightZeroPoint = {};\ntypedef {} WeightOffset;\n", zero_point,
-                     most_offset > std::numeric_limits<int32_t>::max() ? "long long" : "int");
 }
 
 std::string zero_point_source(const Workload& workload) {
@@ -61,7 +52,7 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   kernel.launch.block = {static_cast<uint32_t>(plan.cut.threads), 1, 1};
   std::string& text = kernel.source;
   text = "// " + workload.summary() + "\n" + few_rows::constants(workload, plan.shape, plan.cut);
-  text += plan_constants(plan) + switches(workload, plan);
+  text += plan_constants(plan) + few_rows::switches(workload, plan.steps * plan.warps_k * plan.warp_weight_bytes);
   text += dot_source(workload.inputs[0].dtype, workload.weight_dtype);
   text += guarded_load_source();
   text += vector_access_source();
@@ -72,7 +63,7 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   text += few_rows::kTilesText;
   text += fill_source(workload) + requantizer_of_arguments(workload);
   text += kPlacesText;
-  text += kLoadWeightsText;
+  text += few_rows::kLoadWeightsText;
   text += "  int4 held[kDepth][kThreadN] = {};\n  load_weights(held, 0);\n";
   if (plan.direct_x) {
     text += kDirectXText;

@@ -36,21 +36,6 @@ const char* const kPlacesText = R"(
       weights + (static_cast<long long>(n_tile * kWarpsN + warp_n) * kSteps * kWarpsK + warp_k) * kWarpBytes + lane * 16;
 )";
 
-const char* const kLoadWeightsText = R"(
-  auto load_weights = [&](int4 (&to)[kDepth][kThreadN], int step) {
-    const unsigned char* const from = weights_from + static_cast<WeightOffset>(step) * (kWarpsK * kWarpBytes);
-#pragma unroll
-    for (int d = 0; d < kDepth; ++d) {
-      if (kSteps % kDepth == 0 || step + d < kSteps) {
-#pragma unroll
-        for (int j = 0; j < kThreadN; ++j) {
-          to[d][j] = *reinterpret_cast<const int4*>(from + (d * (kWarpsK * kWarpBytes) + j * 512));
-        }
-      }
-    }
-  };
-)";
-
 const char* const kSharedXText = R"(
   const unsigned char* const x_from = smem + first_k;
   auto x_of = [&](int row, int step) {

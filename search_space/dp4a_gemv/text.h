@@ -3,10 +3,9 @@
 
 namespace warpwright::dp4a_gemv {
 
-extern const char* const kFoldLanesText;    // before the kernel: fold_lanes, the sum over the lanes that share K
-extern const char* const kPlacesText;       // who this thread is
-extern const char* const kLoadWeightsText;  // load_weights: `depth` steps into registers
-extern const char* const kSharedXText;      // x_of(row, step), 16 bytes
+extern const char* const kFoldLanesText;  // before the kernel: fold_lanes, the sum over the lanes that share K
+extern const char* const kPlacesText;     // who this thread is
+extern const char* const kSharedXText;    // x_of(row, step), 16 bytes
 extern const char* const kDirectXText;
 extern const char* const kMultiplyText;      // multiply: what load_weights brought
 extern const char* const kLoopText;          // the loop over K

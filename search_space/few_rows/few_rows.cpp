@@ -78,6 +78,27 @@ std::string constants(const Workload& workload, const Shape& shape, const Cut& c
   return constants.text() + output_constants(workload, cut.store_lanes);
 }
 
+std::string switches(const Workload& workload, int64_t weight_bytes) {
+  return fmt::format("constexpr bool kWeightZeroPoint = {};\ntypedef {} WeightOffset;\n",
+                     workload.weight_zero_point != ZeroPointForm::zero,
+                     weight_bytes > std::numeric_limits<int32_t>::max() ? "long long" : "int");
+}
+
+const char* const kLoadWeightsText = R"(
+  auto load_weights = [&](int4 (&to)[kDepth][kWeightVectors], int step) {
+    const unsigned char* const from = weights_from + static_cast<WeightOffset>(step) * (kWarpsK * kWarpBytes);
+#pragma unroll
+    for (int d = 0; d < kDepth; ++d) {
+      if (kSteps % kDepth == 0 || step + d < kSteps) {
+#pragma unroll
+        for (int j = 0; j < kWeightVectors; ++j) {
+          to[d][j] = *reinterpret_cast<const int4*>(from + (d * (kWarpsK * kWarpBytes) + j * 512));
+        }
+      }
+    }
+  };
+)";
+
 const char* const kTilesText = R"(
   const int m_tile = blockIdx.x % kMTiles, n_tile = blockIdx.x / kMTiles;
 )";

@@ -52,9 +52,13 @@ int64_t store_lanes(const Workload& workload, const Shape& shape, int64_t tile_m
 
 /// Constants of shape and cut for the texts below, and for finish_source.
 std::string constants(const Workload& workload, const Shape& shape, const Cut& cut);
+/// kWeightZeroPoint, and the type of an offset into the `weight_bytes` that one warp walks through.
+std::string switches(const Workload& workload, int64_t weight_bytes);
 
 // Text of a kernel's body, in this order. It needs m_tile, n_tile and `smem`.
-extern const char* const kTilesText;      // m_tile and n_tile of blockIdx.x, neighbours share weights
+extern const char* const kTilesText;  // m_tile and n_tile of blockIdx.x, neighbours share weights
+// load_weights(to, step): weights of kDepth steps from `weights_from` on, kWeightVectors of 16 bytes a lane and step.
+extern const char* const kLoadWeightsText;
 extern const char* const kRowVectorText;  // row_vector(words, m, k): 16 bytes of row m from byte k of K on
 extern const char* const kStageRowsText;  // stage_rows(to, first): all rows from byte `first` on into shared memory
 // After finish_source, the int32 sums of each part being in shared memory at `parts`:

@@ -157,12 +157,6 @@ void append_pad_argument(const Workload& workload, std::vector<KernelArgument>& 
 
 std::string pad_text(const Workload& workload) { return writes_pad(workload.output) ? "pad_code" : "0"; }
 
-std::vector<int64_t> powers_of_two(int64_t least, int64_t most) {
-  std::vector<int64_t> values;
-  for (int64_t value = least; value <= most; value *= 2) values.push_back(value);
-  return values;
-}
-
 std::vector<int64_t> vector_widths(const TensorForm& form) { return powers_of_two(4, access_bytes(form, 16)); }
 
 }  // namespace warpwright::light

@@ -76,8 +76,6 @@ void append_pad_argument(const Workload& workload, std::vector<KernelArgument>& 
 /// The text that stands for pad_code in the body.
 std::string pad_text(const Workload& workload);
 
-/// Knob values 1, 2, 4, ... from `least` to `most`.
-std::vector<int64_t> powers_of_two(int64_t least, int64_t most);
 /// Vectors that are aligned in the form: 4, 8, 16 as far as pixel stride and offset allow.
 std::vector<int64_t> vector_widths(const TensorForm& form);
 

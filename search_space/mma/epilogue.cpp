@@ -62,14 +62,7 @@ std::string_view add_splits_source() {
         parts[blockIdx.z * kPart + q * 32] = make_int4(from[0], from[1], from[2], from[3]);
       }
     }
-    __threadfence();
-    __syncthreads();
-    unsigned* const arrived = reinterpret_cast<unsigned*>(smem);
-    if (threadIdx.x == 0) *arrived = atomicInc(counters + tile_index, kSplits - 1);  // back to 0 by the last
-    __syncthreads();
-    if (*arrived != kSplits - 1) return;
-    __syncthreads();
-    __threadfence();
+    if (!comes_last(counters + tile_index, kSplits, smem)) return;
     if (slice == 0) {
 #pragma unroll 1
       for (unsigned s = 0; s < kSplits; ++s) {
@@ -78,9 +71,7 @@ std::string_view add_splits_source() {
         for (int q = 0; q < kQuads; ++q) {
           int (&to)[4] = sums[q / (kWarpN / 8)][q % (kWarpN / 8)];
           int part[4];
-          asm volatile("ld.volatile.global.v4.b32 {%0, %1, %2, %3}, [%4];"
-                       : "=r"(part[0]), "=r"(part[1]), "=r"(part[2]), "=r"(part[3])
-                       : "l"(global_address(parts + s * kPart + q * 32)));
+          load_volatile(part, reinterpret_cast<const int*>(parts + s * kPart + q * 32));
           to[0] += part[0], to[1] += part[1], to[2] += part[2], to[3] += part[3];
         }
       }

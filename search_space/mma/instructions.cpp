@@ -79,14 +79,17 @@ __device__ __forceinline__ void copy_async(unsigned to, unsigned long long from)
   }
 }
 template <int kBytes>
-__device__ __forceinline__ void copy_async(unsigned to, unsigned long long from, unsigned valid) {
-  const int bytes = valid != 0 ? kBytes : 0;
+__device__ __forceinline__ void copy_part(unsigned to, unsigned long long from, int bytes) {
   if constexpr (kBytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
   } else {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(kBytes), "r"(bytes)
                  : "memory");
   }
+}
+template <int kBytes>
+__device__ __forceinline__ void copy_async(unsigned to, unsigned long long from, unsigned valid) {
+  copy_part<kBytes>(to, from, valid != 0 ? kBytes : 0);
 }
 template <int kBytes>
 __device__ __forceinline__ void copy_or_fill(unsigned to, unsigned long long from, unsigned valid, int fill) {

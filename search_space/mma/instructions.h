@@ -35,6 +35,7 @@ constexpr int64_t swizzle(int64_t row_bytes, int64_t row) {
 /// cp.async, sm_80 and up; 16 (past L1), 8 or 4 bytes from global (an address of global_address) to shared memory, both
 /// aligned to their size. Where `valid` is 0 nothing is read:
 ///   `copy_async<kBytes>(unsigned to, unsigned long long from)`
+///   `copy_part<kBytes>(to, from, int bytes)`: the first `bytes`, zeros behind them
 ///   `copy_async<kBytes>(to, from, unsigned valid)`: zeros instead
 ///   `copy_or_fill<kBytes>(to, from, valid, int fill)`: instead the word `fill`, repeated, by an ordinary store
 ///   `commit_copies()`, `wait_copies<kPending>()`: all but the last kPending groups of this thread have arrived

@@ -53,7 +53,8 @@ constexpr int64_t slice_bytes(int64_t tile_m, int64_t tile_n, int64_t slices) {
 /// n_tile. Where sums are complete, `slice` is 0. In this order:
 ///   subtract_zero_points, after zero_points_source of product_epilogue: the weights' zero points times row_sums
 ///   add_slices: the sums of all slices; none with one slice
-///   add_splits: the sums of all gridDim.z = kSplits CTAs of a tile, in workspace and counters; all CTAs but the last
+///   add_splits, with split_sums_source in front of the kernel: the sums of all gridDim.z = kSplits CTAs of a tile, in
+///   workspace and counters; all CTAs but the last
 ///     return; `tile_index` counts tiles of the grid without z, kTiles of them
 ///   one of the epilogues, after finish_source of product_epilogue: `packed_column`, `first_channel` are the positions
 ///     of the CTA's first column in the packed constants and in the output, `first_pixel` that of row 0 of M

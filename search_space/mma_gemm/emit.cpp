@@ -5,6 +5,7 @@
 
 #include "search_space/arithmetic.h"
 #include "search_space/mma/instructions.h"
+#include "search_space/mma/split_sums.h"
 #include "search_space/mma/warp_tile.h"
 #include "search_space/mma_gemm/plan.h"
 #include "search_space/mma_gemm/text.h"
@@ -163,6 +164,7 @@ std::string functions(const Workload& workload, const Plan& plan) {
   if (plan.async != 0) text += mma::copy_async_source();
   text += mma::warp_tile_source();
   text += guarded_load_source();
+  if (plan.split_k > 1) text += mma::split_sums_source();
   text += vector_access_source();
   return text + requantizer_source(workload);
 }

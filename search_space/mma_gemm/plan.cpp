@@ -5,46 +5,39 @@
 
 #include "search_space/arithmetic.h"
 #include "search_space/mma/warp_tile.h"
+#include "search_space/named_knobs.h"
 #include "search_space/product_epilogue.h"
 #include "src/core/error.h"
 
 namespace warpwright::mma_gemm {
 
-const std::array<NamedKnob, 17> kKnobs = {{{"warp_m", &Knobs::warp_m},
-                                           {"warp_n", &Knobs::warp_n},
-                                           {"warps_m", &Knobs::warps_m},
-                                           {"warps_n", &Knobs::warps_n},
-                                           {"warps_k", &Knobs::warps_k},
-                                           {"tile_k", &Knobs::tile_k},
-                                           {"stages", &Knobs::stages},
-                                           {"instruction", &Knobs::depth},
-                                           {"async", &Knobs::async},
-                                           {"fragment_buffers", &Knobs::fragment_buffers},
-                                           {"unroll", &Knobs::unroll},
-                                           {"staged_epilogue", &Knobs::staged_epilogue},
-                                           {"taps_inner", &Knobs::taps_inner},
-                                           {"columns_first", &Knobs::columns_first},
-                                           {"raster_group", &Knobs::raster_group},
-                                           {"split_k", &Knobs::split_k},
-                                           {"ctas_per_sm", &Knobs::ctas_per_sm}}};
+namespace {
 
-Knobs knobs_of(const Config& config) {
-  Knobs knobs{};
-  for (const NamedKnob& knob : kKnobs) knobs.*knob.value = config.at(knob.name);
-  return knobs;
-}
+const NamedKnobs<Knobs, 17> kKnobs = {{{"warp_m", &Knobs::warp_m},
+                                       {"warp_n", &Knobs::warp_n},
+                                       {"warps_m", &Knobs::warps_m},
+                                       {"warps_n", &Knobs::warps_n},
+                                       {"warps_k", &Knobs::warps_k},
+                                       {"tile_k", &Knobs::tile_k},
+                                       {"stages", &Knobs::stages},
+                                       {"instruction", &Knobs::depth},
+                                       {"async", &Knobs::async},
+                                       {"fragment_buffers", &Knobs::fragment_buffers},
+                                       {"unroll", &Knobs::unroll},
+                                       {"staged_epilogue", &Knobs::staged_epilogue},
+                                       {"taps_inner", &Knobs::taps_inner},
+                                       {"columns_first", &Knobs::columns_first},
+                                       {"raster_group", &Knobs::raster_group},
+                                       {"split_k", &Knobs::split_k},
+                                       {"ctas_per_sm", &Knobs::ctas_per_sm}}};
 
-Knobs knobs_of(std::span<const int64_t> values) {
-  Knobs knobs{};
-  for (size_t i = 0; i < kKnobs.size(); ++i) knobs.*kKnobs[i].value = values[i];
-  return knobs;
-}
+}  // namespace
 
-Config config_of(const Knobs& knobs) {
-  Config config{kName, kSpaceVersion, {}};
-  for (const NamedKnob& knob : kKnobs) config.knobs[knob.name] = knobs.*knob.value;
-  return config;
-}
+Knobs knobs_of(const Config& config) { return knobs_from(kKnobs, config); }
+
+Knobs knobs_of(std::span<const int64_t> values) { return knobs_from(kKnobs, values); }
+
+Config config_of(const Knobs& knobs) { return config_from(kKnobs, knobs, {kName, kSpaceVersion, {}}); }
 
 Shape::Shape(const Workload& workload)
     : rows(workload.output.pixels()),

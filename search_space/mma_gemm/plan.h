@@ -40,12 +40,6 @@ struct Knobs {
   int64_t tile_k = 32, stages = 2, depth = 16, async = 0, fragment_buffers = 1, unroll = 1, staged_epilogue = 0;
   int64_t taps_inner = 0, columns_first = 0, raster_group = 1, split_k = 1, ctas_per_sm = 1;
 };
-struct NamedKnob {
-  const char* name;
-  int64_t Knobs::*value;
-};
-/// In the order of the space.
-extern const std::array<NamedKnob, 17> kKnobs;
 Knobs knobs_of(const Config& config);
 Knobs knobs_of(std::span<const int64_t> values);
 Config config_of(const Knobs& knobs);

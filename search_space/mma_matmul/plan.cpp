@@ -5,36 +5,33 @@
 
 #include "search_space/arithmetic.h"
 #include "search_space/mma/warp_tile.h"
+#include "search_space/named_knobs.h"
 #include "search_space/product_epilogue.h"
 
 namespace warpwright::mma_matmul {
 
-const std::array<NamedKnob, 14> kKnobs = {{{"warp_m", &Knobs::warp_m},
-                                           {"warp_n", &Knobs::warp_n},
-                                           {"warps_m", &Knobs::warps_m},
-                                           {"warps_n", &Knobs::warps_n},
-                                           {"tile_k", &Knobs::tile_k},
-                                           {"stages", &Knobs::stages},
-                                           {"instruction", &Knobs::depth},
-                                           {"async", &Knobs::async},
-                                           {"fragment_buffers", &Knobs::fragment_buffers},
-                                           {"staged_epilogue", &Knobs::staged_epilogue},
-                                           {"columns_first", &Knobs::columns_first},
-                                           {"raster_group", &Knobs::raster_group},
-                                           {"split_k", &Knobs::split_k},
-                                           {"ctas_per_sm", &Knobs::ctas_per_sm}}};
+namespace {
 
-Knobs knobs_of(const Config& config) {
-  Knobs knobs{};
-  for (const NamedKnob& knob : kKnobs) knobs.*knob.value = config.at(knob.name);
-  return knobs;
-}
+const NamedKnobs<Knobs, 14> kKnobs = {{{"warp_m", &Knobs::warp_m},
+                                       {"warp_n", &Knobs::warp_n},
+                                       {"warps_m", &Knobs::warps_m},
+                                       {"warps_n", &Knobs::warps_n},
+                                       {"tile_k", &Knobs::tile_k},
+                                       {"stages", &Knobs::stages},
+                                       {"instruction", &Knobs::depth},
+                                       {"async", &Knobs::async},
+                                       {"fragment_buffers", &Knobs::fragment_buffers},
+                                       {"staged_epilogue", &Knobs::staged_epilogue},
+                                       {"columns_first", &Knobs::columns_first},
+                                       {"raster_group", &Knobs::raster_group},
+                                       {"split_k", &Knobs::split_k},
+                                       {"ctas_per_sm", &Knobs::ctas_per_sm}}};
 
-Config config_of(const Knobs& knobs) {
-  Config config{kName, kSpaceVersion, {}};
-  for (const NamedKnob& knob : kKnobs) config.knobs[knob.name] = knobs.*knob.value;
-  return config;
-}
+}  // namespace
+
+Knobs knobs_of(const Config& config) { return knobs_from(kKnobs, config); }
+
+Config config_of(const Knobs& knobs) { return config_from(kKnobs, knobs, {kName, kSpaceVersion, {}}); }
 
 namespace {
 

@@ -37,12 +37,6 @@ struct Knobs {
   int64_t warp_m, warp_n, warps_m, warps_n, tile_k, stages, depth, async, fragment_buffers, staged_epilogue,
       columns_first, raster_group, split_k, ctas_per_sm;
 };
-struct NamedKnob {
-  const char* name;
-  int64_t Knobs::*value;
-};
-/// In the order of the space.
-extern const std::array<NamedKnob, 14> kKnobs;
 Knobs knobs_of(const Config& config);
 Config config_of(const Knobs& knobs);
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "search_space/arithmetic.h"
+#include "search_space/limits.h"
 #include "search_space/mma/instructions.h"
 #include "search_space/mma_matmul/plan.h"
 
@@ -15,12 +16,6 @@ namespace {
 constexpr int64_t kMostIndex = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostBatch = 65535;  // blockIdx.y
 constexpr int64_t kMostHeldWords = 64;
-
-std::vector<int64_t> powers_of_two(int64_t first, int64_t last) {
-  std::vector<int64_t> values;
-  for (int64_t value = first; value <= last; value *= 2) values.push_back(value);
-  return values;
-}
 
 std::optional<std::string> why_bad_tile(const Plan& plan, const Target& target) {
   if (plan.threads > target.max_threads_per_block) {
@@ -51,22 +46,11 @@ std::optional<std::string> why_unfit(const Plan& plan, const Target& target) {
 }
 
 std::optional<std::string> why_too_much(const Plan& plan, const Target& target) {
-  if (plan.smem_bytes > target.smem_per_block_bytes) {
-    return fmt::format("{} bytes of shared memory exceed the {} of a CTA on {}", plan.smem_bytes,
-                       target.smem_per_block_bytes, target.name);
-  }
-  if (plan.registers > target.max_registers_per_thread) {
-    return fmt::format("about {} registers a thread exceed {}", plan.registers, target.max_registers_per_thread);
-  }
-  const int64_t allocated = round_up(plan.registers, 8) * plan.threads * plan.ctas_per_sm;
-  if (allocated > target.registers_per_sm) {
-    return fmt::format("about {} registers x {} threads x {} CTAs exceed the file of {}", plan.registers, plan.threads,
-                       plan.ctas_per_sm, target.registers_per_sm);
-  }
-  if (plan.ctas_per_sm * (plan.smem_bytes + 1024) > target.smem_per_sm_bytes) {
-    return fmt::format("{} CTAs of {} bytes of shared memory exceed the {} of an SM", plan.ctas_per_sm, plan.smem_bytes,
-                       target.smem_per_sm_bytes);
-  }
+  const SmDemand demand{.smem_bytes = plan.smem_bytes,
+                        .registers = plan.registers,
+                        .threads = plan.threads,
+                        .ctas_per_sm = plan.ctas_per_sm};
+  if (auto reason = warpwright::why_too_much(demand, target)) return reason;
   const int64_t b_words = plan.shape.transposed ? plan.shape.b.vector / 4 : 16;
   if (plan.a_loads > 16 || plan.b_loads * b_words > kMostHeldWords) {
     return fmt::format("{} + {} copies a thread and step are too many", plan.a_loads, plan.b_loads);

@@ -4,16 +4,6 @@
 namespace warpwright::mma_matmul {
 
 const char* const kFunctionsText = R"(
-// The first `bytes` of a chunk, zeros behind them.
-template <int kBytes>
-__device__ __forceinline__ void copy_part(unsigned to, unsigned long long from, int bytes) {
-  if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(kBytes), "r"(bytes)
-                 : "memory");
-  }
-}
 template <bool kBytewise, int kWords>
 __device__ __forceinline__ void load_part(int (&to)[kWords], unsigned long long from, int bytes) {
 #pragma unroll

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "search_space/arithmetic.h"
+#include "search_space/limits.h"
 #include "search_space/mma_stem/plan.h"
 #include "search_space/product_epilogue.h"
 #include "search_space/source_text.h"
@@ -18,12 +19,6 @@ constexpr int64_t kMostTaps = 256;
 constexpr int64_t kMostTileBytes = 32 << 10;
 constexpr int64_t kMostProducts = 512;  // mma instructions in the body of the loop over pixels
 constexpr int64_t kMostLoads = 16;      // of a thread for one tile
-
-std::vector<int64_t> powers_of_two(int64_t first, int64_t last) {
-  std::vector<int64_t> values;
-  for (int64_t value = first; value <= std::max(first, last); value *= 2) values.push_back(value);
-  return values;
-}
 
 std::optional<std::string> why_bad_tile(const Workload& workload, const Plan& plan, const Target& target) {
   if (plan.threads > target.max_threads_per_block) {
@@ -47,17 +42,8 @@ std::optional<std::string> why_bad_tile(const Workload& workload, const Plan& pl
 }
 
 std::optional<std::string> why_too_much(const Plan& plan, const Target& target) {
-  if (plan.smem_bytes > target.smem_per_block_bytes) {
-    return fmt::format("{} bytes of shared memory exceed the {} of a CTA on {}", plan.smem_bytes,
-                       target.smem_per_block_bytes, target.name);
-  }
-  if (plan.registers > target.max_registers_per_thread) {
-    return fmt::format("about {} registers a thread exceed {}", plan.registers, target.max_registers_per_thread);
-  }
-  if (round_up(plan.registers, 8) * plan.threads > target.registers_per_sm) {
-    return fmt::format("about {} registers x {} threads exceed the file of {}", plan.registers, plan.threads,
-                       target.registers_per_sm);
-  }
+  const SmDemand demand{.smem_bytes = plan.smem_bytes, .registers = plan.registers, .threads = plan.threads};
+  if (auto reason = warpwright::why_too_much(demand, target)) return reason;
   const int64_t resident = resident_ctas(plan.registers, plan.threads, plan.smem_bytes, target);
   if (plan.ctas_per_sm > resident) {
     return fmt::format("an SM holds {} CTAs, not {}", resident, plan.ctas_per_sm);

@@ -1,9 +1,8 @@
 // CUDA C++ of one mma_swapped kernel: constants of the plan in front of a fixed text.
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "search_space/mma/instructions.h"
+#include "search_space/mma/split_sums.h"
 #include "search_space/mma_swapped/plan.h"
 #include "search_space/mma_swapped/text.h"
 #include "search_space/product_epilogue.h"
@@ -18,20 +17,16 @@ constexpr char kEntry[] = "mma_swapped";
 
 std::string plan_constants(const Plan& plan) {
   SourceConstants constants;
-  constants.add("WarpTiles", plan.warp_tiles).add("Halves", 2 * plan.warp_tiles).add("RowTiles", plan.row_tiles);
+  constants.add("WarpTiles", plan.warp_tiles)
+      .add("Halves", 2 * plan.warp_tiles)
+      .add("WeightVectors", 2 * plan.warp_tiles)
+      .add("RowTiles", plan.row_tiles);
   constants.add("WarpsK", plan.warps_k).add("WarpsN", plan.warps_n).add("Warps", plan.warps_k * plan.warps_n);
   constants.add("Splits", plan.splits).add("SplitBytes", plan.steps * plan.warps_k * kStepBytes);
   constants.add("Depth", plan.depth).add("Steps", plan.steps).add("StepBytes", plan.warps_k * kStepBytes);
   constants.add("WarpBytes", plan.warp_weight_bytes).add("RingBytes", plan.ring_bytes);
   constants.add("DirectX", plan.direct_x ? 1 : 0);
   return constants.text();
-}
-
-std::string switches(const Workload& workload, const Plan& plan) {
-  const bool zero_point = workload.weight_zero_point != ZeroPointForm::zero;
-  const int64_t most_offset = plan.steps * plan.warps_k * plan.warp_weight_bytes;
-  return fmt::format("constexpr bool kWeightZeroPoint = {};\ntypedef {} WeightOffset;\n", zero_point,
-                     most_offset > std::numeric_limits<int32_t>::max() ? "long long" : "int");
 }
 
 std::string zero_point_source(const Workload& workload) {
@@ -60,29 +55,12 @@ std::string zero_point_source(const Workload& workload) {
                      zero_point);
 }
 
-/// Sums of other CTAs, which no cache of this SM may answer for.
-constexpr const char* kLoadVolatileText = R"(
-template <int kLanes>
-__device__ __forceinline__ void load_volatile(int (&to)[kLanes], const int* from) {
-  if constexpr (kLanes % 4 == 0) {
-#pragma unroll
-    for (int i = 0; i < kLanes; i += 4) {
-      asm volatile("ld.volatile.global.v4.b32 {%0, %1, %2, %3}, [%4];"
-                   : "=r"(to[i]), "=r"(to[i + 1]), "=r"(to[i + 2]), "=r"(to[i + 3]) : "l"(global_address(from + i)));
-    }
-  } else {
-#pragma unroll
-    for (int i = 0; i < kLanes; ++i) to[i] = *const_cast<const volatile int*>(from + i);
-  }
-}
-)";
-
-std::string helper_source(const Workload& workload, const Plan& plan) {
+std::string functions(const Workload& workload, const Plan& plan) {
   std::string text = mma::multiply_source(plan.instruction, workload.weight_dtype, workload.inputs[0].dtype);
   if (plan.pipeline == Pipeline::copy_async) text += mma::copy_async_source();
   text += guarded_load_source();
   text += vector_access_source();
-  if (plan.splits > 1) text += kLoadVolatileText;
+  if (plan.splits > 1) text += mma::split_sums_source();
   return text + requantizer_source(workload);
 }
 
@@ -92,7 +70,7 @@ std::string loop_source(const Plan& plan) {
   if (copies) {
     text += kCopyText;
   } else {
-    text += kLoadWeightsText;
+    text += few_rows::kLoadWeightsText;
     text += "  int4 held[kDepth][kHalves] = {};\n  load_weights(held, 0);\n";
   }
   if (plan.direct_x) {
@@ -123,8 +101,8 @@ KernelSource emit_kernel(const Workload& workload, const Config& config, const T
   kernel.launch.block = {static_cast<uint32_t>(plan.cut.threads), 1, 1};
   std::string& text = kernel.source;
   text = "// " + workload.summary() + "\n" + few_rows::constants(workload, plan.shape, plan.cut);
-  text += plan_constants(plan) + switches(workload, plan);
-  text += helper_source(workload, plan);
+  text += plan_constants(plan) + few_rows::switches(workload, plan.steps * plan.warps_k * plan.warp_weight_bytes);
+  text += functions(workload, plan);
   text += kernel_signature(kernel.entry, kernel.arguments, plan.cut.threads, plan.ctas_per_sm);
   text += shared_memory_declaration(plan.smem_bytes, kernel.launch);
   text += few_rows::kTilesText;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "search_space/arithmetic.h"
+#include "search_space/limits.h"
 #include "search_space/mma/instructions.h"
 #include "search_space/mma_swapped/plan.h"
 
@@ -48,25 +49,11 @@ std::optional<std::string> why_bad_tile(const Plan& plan, const Target& target) 
   return std::nullopt;
 }
 
-std::optional<std::string> why_too_much(const Plan& plan, const Target& target) {
-  if (plan.smem_bytes > target.smem_per_block_bytes) {
-    return fmt::format("{} bytes of shared memory exceed the {} of a CTA on {}", plan.smem_bytes,
-                       target.smem_per_block_bytes, target.name);
-  }
-  if (plan.registers > target.max_registers_per_thread) {
-    return fmt::format("about {} registers a thread exceed {}", plan.registers, target.max_registers_per_thread);
-  }
-  const int64_t warps = plan.ctas_per_sm * plan.cut.threads / 32;
-  if (round_up(plan.registers, 8) * 32 * round_up(warps, 4) > target.registers_per_sm) {
-    return fmt::format("about {} registers x {} threads x {} CTAs exceed the file of {}", plan.registers,
-                       plan.cut.threads, plan.ctas_per_sm, target.registers_per_sm);
-  }
-  if (plan.ctas_per_sm > 1 &&
-      (warps > target.max_warps_per_sm || plan.ctas_per_sm * (plan.smem_bytes + 1024) > target.smem_per_sm_bytes)) {
-    return fmt::format("{} CTAs of {} threads and {} bytes do not fit an SM", plan.ctas_per_sm, plan.cut.threads,
-                       plan.smem_bytes);
-  }
-  return std::nullopt;
+SmDemand demand_of(const Plan& plan) {
+  return {.smem_bytes = plan.smem_bytes,
+          .registers = plan.registers,
+          .threads = plan.cut.threads,
+          .ctas_per_sm = plan.ctas_per_sm};
 }
 
 /// Two Configs never mean the same code, and none waits for what another does at once.
@@ -127,7 +114,7 @@ Space make_space(const Workload& workload, const Target& target) {
   auto why_illegal = [workload, target](const Config& config) {
     const Plan plan(workload, config);
     auto reason = why_bad_tile(plan, target);
-    if (!reason) reason = why_too_much(plan, target);
+    if (!reason) reason = why_too_much(demand_of(plan), target);
     return reason ? reason : why_redundant(plan, target);
   };
   return Space(kName, kSpaceVersion, std::move(knobs), why_illegal,

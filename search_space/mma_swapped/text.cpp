@@ -15,21 +15,6 @@ const char* const kPlacesText = R"(
       lane * 16;
 )";
 
-const char* const kLoadWeightsText = R"(
-  auto load_weights = [&](int4 (&to)[kDepth][kHalves], int step) {
-    const unsigned char* const from = weights_from + static_cast<WeightOffset>(step) * (kWarpsK * kWarpBytes);
-#pragma unroll
-    for (int d = 0; d < kDepth; ++d) {
-      if (kSteps % kDepth == 0 || step + d < kSteps) {
-#pragma unroll
-        for (int j = 0; j < kHalves; ++j) {
-          to[d][j] = *reinterpret_cast<const int4*>(from + (d * (kWarpsK * kWarpBytes) + j * 512));
-        }
-      }
-    }
-  };
-)";
-
 const char* const kSharedXText = R"(
   const unsigned char* const x_from = smem + kRingBytes + lane / 4 * kXRowBytes + first_k;
   auto x_of = [&](int row_tile, int step) {
@@ -170,14 +155,7 @@ const char* const kFinishSplitsText = R"(
     sum_of_parts(total, row, column);
     store_values(workspace + ((tile_at + blockIdx.z) * kTileM + row) * kTileN + column, total);
   });
-  __threadfence();
-  __syncthreads();
-  int* const arrived = reinterpret_cast<int*>(smem);
-  // The last one turns the counter back to 0.
-  if (threadIdx.x == 0) *arrived = atomicInc(counters + blockIdx.x, kSplits - 1);
-  __syncthreads();
-  if (*arrived != kSplits - 1) return;
-  __threadfence();
+  if (!comes_last(counters + blockIdx.x, kSplits, smem)) return;
   for_each_unit([&](int row, int column) {
     int total[kStoreLanes] = {};
 #pragma unroll 4

@@ -3,9 +3,8 @@
 
 namespace warpwright::mma_swapped {
 
-extern const char* const kPlacesText;       // who this thread is
-extern const char* const kLoadWeightsText;  // load_weights: `depth` steps into registers
-extern const char* const kSharedXText;      // x_of(row_tile, step), 16 bytes
+extern const char* const kPlacesText;   // who this thread is
+extern const char* const kSharedXText;  // x_of(row_tile, step), 16 bytes
 extern const char* const kDirectXText;
 extern const char* const kMultiplyText;      // multiply_step: one step
 extern const char* const kLoopText;          // the loop over K: `depth` steps at a time

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "search_space/arithmetic.h"
+#include "search_space/limits.h"
 #include "search_space/product_epilogue.h"
 #include "search_space/stem/plan.h"
 
@@ -16,12 +17,6 @@ constexpr int64_t kMostIndex = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostTaps = 256;
 constexpr int64_t kMostTileBytes = 32 << 10;
 constexpr int64_t kMostProducts = 4096;
-
-std::vector<int64_t> powers_of_two(int64_t first, int64_t last) {
-  std::vector<int64_t> values;
-  for (int64_t value = first; value <= last; value *= 2) values.push_back(value);
-  return values;
-}
 
 std::optional<std::string> why_bad_shape(const Workload& workload, const Plan& plan, const Target& target) {
   if (plan.threads > target.max_threads_per_block) {
@@ -40,17 +35,8 @@ std::optional<std::string> why_bad_shape(const Workload& workload, const Plan& p
 }
 
 std::optional<std::string> why_too_much(const Workload& workload, const Plan& plan, const Target& target) {
-  if (plan.smem_bytes > target.smem_per_block_bytes) {
-    return fmt::format("{} bytes of shared memory exceed the {} of a CTA on {}", plan.smem_bytes,
-                       target.smem_per_block_bytes, target.name);
-  }
-  if (plan.registers > target.max_registers_per_thread) {
-    return fmt::format("about {} registers a thread exceed {}", plan.registers, target.max_registers_per_thread);
-  }
-  if (round_up(plan.registers, 8) * plan.threads > target.registers_per_sm) {
-    return fmt::format("about {} registers x {} threads exceed the file of {}", plan.registers, plan.threads,
-                       target.registers_per_sm);
-  }
+  const SmDemand demand{.smem_bytes = plan.smem_bytes, .registers = plan.registers, .threads = plan.threads};
+  if (auto reason = warpwright::why_too_much(demand, target)) return reason;
   const int64_t products = workload.window.kernel_h * workload.window.kernel_w * plan.run_w * plan.channels;
   if (plan.unrolled && products > kMostProducts) return fmt::format("{} products are too many to unroll", products);
   if (plan.unrolled && workload.window.kernel_h == 1) return "a filter of one row has no loop to unroll";

@@ -84,6 +84,14 @@ TEST(VirtualTime, LeavesTheResultOfOneMoreLaunch) {
   }
 }
 
+/// The kernel of that body on the device; arguments are left to the caller.
+Launch loaded(Device& device, const std::string& body, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block) {
+  CompiledKernel compiled;
+  compiled.entry = "k";
+  compiled.ptx = kernel_of(body);
+  return {device.load(compiled), {grid, block, 0}, {}};
+}
+
 TEST(VirtualTime, TheLastCtaOfASplitSumIsSampledAsTheLast) {
   // Each CTA counts; the last of the three along z writes 128 bytes more and sets the counter back.
   const std::string body =
@@ -91,13 +99,7 @@ TEST(VirtualTime, TheLastCtaOfASplitSumIsSampledAsTheLast) {
       "setp.ne.u32 %p1, %r2, 2; @%p1 bra $E; mul.wide.u32 %rd6, %r0, 4; add.s64 %rd7, %rd3, %rd6; "
       "st.global.u32 [%rd7], %r0; st.global.u32 [%rd5], 0; $E:";
   const auto device = open_virtual_device(target_preset("rtx4090"), {.checked = false});
-  CompiledKernel compiled;
-  compiled.entry = "k";
-  compiled.ptx = kernel_of(body);
-  Launch launch;
-  launch.kernel = device->load(compiled);
-  launch.shape.grid = {5, 1, 3};
-  launch.shape.block = {1, 1, 1};
+  Launch launch = loaded(*device, body, {5, 1, 3}, {1, 1, 1});
   std::vector<DeviceAddress> buffers;
   for (int i = 0; i < 3; ++i) buffers.push_back(device->allocate(4096, "buffer"));
   for (const DeviceAddress buffer : buffers) launch.arguments.push_back(bind_address(buffer));
@@ -119,13 +121,7 @@ TEST(VirtualTime, FirstReadsOfNeighboursAreCompared) {
       "mul.wide.u32 %rd6, %r1, 32; add.s64 %rd7, %rd2, %rd6; ld.global.u32 %r5, [%rd7+32]; "
       "add.u32 %r3, %r3, %r5; st.global.u32 [%rd3], %r3;";
   const auto device = open_virtual_device(target_preset("rtx4090"), {.checked = false});
-  CompiledKernel compiled;
-  compiled.entry = "k";
-  compiled.ptx = kernel_of(body);
-  Launch launch;
-  launch.kernel = device->load(compiled);
-  launch.shape.grid = {12, 1, 1};
-  launch.shape.block = {32, 1, 1};
+  Launch launch = loaded(*device, body, {12, 1, 1}, {32, 1, 1});
   for (int i = 0; i < 3; ++i) launch.arguments.push_back(bind_address(device->allocate(4096, "buffer")));
   const LaunchProfile profile = device->profile(launch);
   // Of the two to three sectors of a CTA one is of a; those of b are taken to be like the first.
@@ -147,13 +143,7 @@ TEST(VirtualTime, AColdLaunchTakesAtLeastTheTimeOfItsBytes) {
       "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 16; @%p1 bra $L; mul.wide.u32 %rd8, %r0, 4; "
       "add.s64 %rd9, %rd3, %rd8; st.global.u32 [%rd9], %r2;";
   const auto device = open_virtual_device(target_preset("rtx4090"), {.checked = false});
-  CompiledKernel compiled;
-  compiled.entry = "k";
-  compiled.ptx = kernel_of(body);
-  Launch launch;
-  launch.kernel = device->load(compiled);
-  launch.shape.grid = {256, 1, 1};
-  launch.shape.block = {256, 1, 1};
+  Launch launch = loaded(*device, body, {256, 1, 1}, {256, 1, 1});
   for (const int64_t bytes : {4096, 256 * 65536, 4096}) {
     launch.arguments.push_back(bind_address(device->allocate(bytes, "buffer")));
   }
