@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "src/core/error.h"
 
@@ -26,13 +25,12 @@ double element(const Tensor& tensor, int64_t index) {
       return tensor.as<int32_t>()[i];
     case DType::f32:
       return tensor.as<float>()[i];
+    case DType::s64:
+      return static_cast<double>(tensor.as<int64_t>()[i]);
+    case DType::boolean:
+      return tensor.as<uint8_t>()[i];
   }
   throw InternalError("a tensor of no element type");
-}
-
-bool equal_bits(const Tensor& a, const Tensor& b, int64_t index) {
-  const size_t size = size_bytes(a.dtype), at = static_cast<size_t>(index) * size;
-  return std::memcmp(a.bytes.data() + at, b.bytes.data() + at, size) == 0;
 }
 
 std::string place(const TensorForm& form, int64_t index) {
@@ -74,11 +72,12 @@ std::optional<std::string> difference(const TensorForm& form, const Tensor& expe
   int64_t first = -1, wrong = 0;
   double largest = 0;
   for (int64_t i = 0; i < count; ++i) {
-    if (equal_bits(expected, got, i)) continue;
+    if (equal_element(expected, got, i)) continue;
     if (first < 0) first = i;
     ++wrong;
     largest = std::fmax(largest, std::fabs(element(got, i) - element(expected, i)));
   }
+  if (wrong == 0) return std::nullopt;
   return fmt::format("element {} ({}): got {}, expected {}; {} of {} elements differ, by {} at most", first,
                      place(form, first), element(got, first), element(expected, first), wrong, count, largest);
 }

@@ -78,6 +78,10 @@ Difference compare(const std::string& what, const Tensor& got, const Tensor& exp
       return compare_elements<int32_t>(got, expected, tolerance);
     case DType::f32:
       return compare_elements<float>(got, expected, tolerance);
+    case DType::s64:
+      return compare_elements<int64_t>(got, expected, tolerance);
+    case DType::boolean:
+      return compare_elements<uint8_t>(got, expected, tolerance);
   }
   throw InternalError("unknown element type");
 }

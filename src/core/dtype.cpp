@@ -7,7 +7,20 @@
 
 namespace warpwright {
 
-size_t size_bytes(DType dtype) { return dtype == DType::s8 || dtype == DType::u8 ? 1 : 4; }
+size_t size_bytes(DType dtype) {
+  switch (dtype) {
+    case DType::s8:
+    case DType::u8:
+    case DType::boolean:
+      return 1;
+    case DType::s32:
+    case DType::f32:
+      return 4;
+    case DType::s64:
+      return 8;
+  }
+  throw InternalError("unknown element type");
+}
 
 std::string_view name(DType dtype) {
   switch (dtype) {
@@ -19,15 +32,19 @@ std::string_view name(DType dtype) {
       return "s32";
     case DType::f32:
       return "f32";
+    case DType::s64:
+      return "s64";
+    case DType::boolean:
+      return "boolean";
   }
   throw InternalError("unknown element type");
 }
 
 DType dtype_from_name(std::string_view text) {
-  for (DType dtype : {DType::s8, DType::u8, DType::s32, DType::f32}) {
+  for (DType dtype : {DType::s8, DType::u8, DType::s32, DType::f32, DType::s64, DType::boolean}) {
     if (name(dtype) == text) return dtype;
   }
-  throw UsageError(fmt::format("'{}' is no element type; known are s8, u8, s32, f32", text));
+  throw UsageError(fmt::format("'{}' is no element type; known are s8, u8, s32, f32, s64, boolean", text));
 }
 
 bool is_code(DType dtype) { return dtype == DType::s8 || dtype == DType::u8; }

@@ -7,7 +7,8 @@
 
 namespace warpwright {
 
-enum class DType { s8, u8, s32, f32 };
+/// s64 and boolean (a byte, 0 or 1) exist in nchw only, beside the float32 kinds.
+enum class DType { s8, u8, s32, f32, s64, boolean };
 
 size_t size_bytes(DType dtype);
 std::string_view name(DType dtype);

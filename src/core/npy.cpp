@@ -38,10 +38,13 @@ DType dtype_of(const std::filesystem::path& path, std::string_view value) {
   std::string descriptor(value.substr(1, value.find('\'', 1) - 1));
   if (descriptor == "<f4") return DType::f32;
   if (descriptor == "<i4") return DType::s32;
+  if (descriptor == "<i8") return DType::s64;
+  if (descriptor == "|b1") return DType::boolean;
   if (descriptor == "|i1") return DType::s8;
   if (descriptor == "|u1") return DType::u8;
-  fail(path, fmt::format("element type '{}' is not taken; known are float32, int32, int8, uint8 (little endian)",
-                         descriptor));
+  fail(path,
+       fmt::format("element type '{}' is not taken; known are float32, int64, int32, int8, uint8, bool (little endian)",
+                   descriptor));
 }
 
 Shape shape_of(const std::filesystem::path& path, std::string_view value) {
@@ -71,6 +74,10 @@ std::string_view descriptor_of(DType dtype) {
       return "<f4";
     case DType::s32:
       return "<i4";
+    case DType::s64:
+      return "<i8";
+    case DType::boolean:
+      return "|b1";
     case DType::s8:
       return "|i1";
     case DType::u8:
@@ -107,6 +114,7 @@ Tensor read_npy(const std::filesystem::path& path) {
   }
   Tensor tensor(dtype, shape);
   if (needed > 0) std::memcpy(tensor.bytes.data(), rest.data(), rest.size());
+  if (!holds_booleans(tensor)) fail(path, "an element of type bool is neither 0 nor 1");
   return tensor;
 }
 

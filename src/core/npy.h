@@ -1,4 +1,4 @@
-// NumPy .npy files (versions 1 to 3, C order, little endian; f32, s8, u8, s32 — s64 and f64 are refused by name).
+// NumPy .npy files (versions 1 to 3, C order, little endian; f32, s64, s32, s8, u8, bool; others are refused by name).
 #pragma once
 
 #include <filesystem>

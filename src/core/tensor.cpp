@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "src/core/error.h"
@@ -34,6 +36,17 @@ Tensor::Tensor(DType dtype_, Shape shape_) : dtype(dtype_), shape(std::move(shap
 }
 
 int64_t Tensor::size() const { return static_cast<int64_t>(bytes.size() / size_bytes(dtype)); }
+
+bool equal_element(const Tensor& a, const Tensor& b, int64_t index) {
+  const size_t size = size_bytes(a.dtype), at = static_cast<size_t>(index) * size;
+  if (std::memcmp(a.bytes.data() + at, b.bytes.data() + at, size) == 0) return true;
+  if (a.dtype != DType::f32) return false;
+  return std::isnan(a.as<float>()[static_cast<size_t>(index)]) && std::isnan(b.as<float>()[static_cast<size_t>(index)]);
+}
+
+bool holds_booleans(const Tensor& tensor) {
+  return tensor.dtype != DType::boolean || std::ranges::all_of(tensor.as<uint8_t>(), [](uint8_t b) { return b <= 1; });
+}
 
 Tensor scalar_f32(float value) { return vector_of(DType::f32, std::span<const float>(&value, 1)); }
 Tensor scalar_s32(int32_t value) { return vector_of(DType::s32, std::span<const int32_t>(&value, 1)); }

@@ -36,6 +36,11 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
+/// Whether element `index` of two tensors of one type is the same: equal bits, or two NaN of f32.
+bool equal_element(const Tensor& a, const Tensor& b, int64_t index);
+/// False for a boolean tensor with a byte that is neither 0 nor 1.
+bool holds_booleans(const Tensor& tensor);
+
 Tensor scalar_f32(float value);    // shape [1]
 Tensor scalar_s32(int32_t value);  // shape [1]
 Tensor vector_f32(std::span<const float> values);

@@ -6,55 +6,56 @@
 #include <array>
 #include <utility>
 
+#include "src/core/enum_names.h"
 #include "src/core/error.h"
 #include "src/core/hash.h"
+#include "src/core/workload_json.h"
 
 namespace warpwright {
 
 namespace {
 
-template <typename E, size_t N>
-using Names = std::array<std::pair<E, std::string_view>, N>;
-
-constexpr Names<OpKind, 13> kKinds{{{OpKind::conv2d, "conv2d"},
-                                    {OpKind::dense, "dense"},
-                                    {OpKind::matmul, "matmul"},
-                                    {OpKind::quantize, "quantize"},
-                                    {OpKind::dequantize, "dequantize"},
-                                    {OpKind::lookup, "lookup"},
-                                    {OpKind::add, "add"},
-                                    {OpKind::mul, "mul"},
-                                    {OpKind::max_pool, "max_pool"},
-                                    {OpKind::average_pool, "average_pool"},
-                                    {OpKind::concat, "concat"},
-                                    {OpKind::layout, "layout"},
-                                    {OpKind::move, "move"}}};
-constexpr Names<Layout, 2> kLayouts{{{Layout::nchw, "nchw"}, {Layout::nhwc, "nhwc"}}};
-constexpr Names<ZeroPointForm, 3> kZeroPointForms{
+constexpr EnumNames<OpKind, 24> kKinds{{{OpKind::conv2d, "conv2d"},
+                                        {OpKind::dense, "dense"},
+                                        {OpKind::matmul, "matmul"},
+                                        {OpKind::quantize, "quantize"},
+                                        {OpKind::dequantize, "dequantize"},
+                                        {OpKind::lookup, "lookup"},
+                                        {OpKind::add, "add"},
+                                        {OpKind::mul, "mul"},
+                                        {OpKind::max_pool, "max_pool"},
+                                        {OpKind::average_pool, "average_pool"},
+                                        {OpKind::concat, "concat"},
+                                        {OpKind::layout, "layout"},
+                                        {OpKind::move, "move"},
+                                        {OpKind::real_conv2d, "real_conv2d"},
+                                        {OpKind::real_matmul, "real_matmul"},
+                                        {OpKind::map, "map"},
+                                        {OpKind::reduce, "reduce"},
+                                        {OpKind::softmax, "softmax"},
+                                        {OpKind::normalize, "normalize"},
+                                        {OpKind::real_max_pool, "real_max_pool"},
+                                        {OpKind::real_average_pool, "real_average_pool"},
+                                        {OpKind::resample, "resample"},
+                                        {OpKind::gather, "gather"},
+                                        {OpKind::join, "join"}}};
+constexpr EnumNames<Layout, 2> kLayouts{{{Layout::nchw, "nchw"}, {Layout::nhwc, "nhwc"}}};
+constexpr EnumNames<ZeroPointForm, 3> kZeroPointForms{
     {{ZeroPointForm::zero, "zero"}, {ZeroPointForm::scalar, "scalar"}, {ZeroPointForm::per_channel, "per_channel"}}};
-constexpr Names<ResidualForm, 3> kResidualForms{
+constexpr EnumNames<ResidualForm, 3> kResidualForms{
     {{ResidualForm::none, "none"}, {ResidualForm::rounded, "rounded"}, {ResidualForm::unrounded, "unrounded"}}};
 
 template <typename E, size_t N>
-std::string to_name(const Names<E, N>& names, E value) {
-  for (const auto& [item, text] : names) {
-    if (item == value) return std::string(text);
-  }
-  throw InternalError("enumerator without a name");
-}
-
-template <typename E, size_t N>
-E from_name(const Names<E, N>& names, const Json& json, const char* field) {
-  const std::string text = json.at(field).get<std::string>();
-  for (const auto& [item, name] : names) {
-    if (name == text) return item;
-  }
-  throw UsageError(fmt::format("Workload field '{}' cannot be '{}'", field, text));
+E field(const EnumNames<E, N>& names, const Json& json, const char* name) {
+  return from_name(names, json.at(name).get<std::string>(), fmt::format("Workload field '{}'", name));
 }
 
 bool has_window(OpKind kind) {
-  return kind == OpKind::conv2d || kind == OpKind::max_pool || kind == OpKind::average_pool;
+  return kind == OpKind::conv2d || kind == OpKind::max_pool || kind == OpKind::average_pool ||
+         kind == OpKind::real_conv2d || kind == OpKind::real_max_pool || kind == OpKind::real_average_pool;
 }
+
+bool counts_padding(OpKind kind) { return kind == OpKind::average_pool || kind == OpKind::real_average_pool; }
 
 Json form_json(const TensorForm& form) {
   Json json{{"dtype", std::string(name(form.dtype))},
@@ -70,7 +71,7 @@ Json form_json(const TensorForm& form) {
 TensorForm form_from_json(const Json& json) {
   TensorForm form;
   form.dtype = dtype_from_name(json.at("dtype").get<std::string>());
-  form.layout = from_name(kLayouts, json, "layout");
+  form.layout = field(kLayouts, json, "layout");
   const auto extents = json.at("nhwc").get<std::array<int64_t, 4>>();
   form.n = extents[0];
   form.h = extents[1];
@@ -116,42 +117,38 @@ Movement movement_from_json(const Json& json) {
 
 Workload parse(const Json& json) {
   Workload workload;
-  workload.kind = from_name(kKinds, json, "kind");
+  workload.kind = field(kKinds, json, "kind");
   for (const Json& input : json.at("inputs")) workload.inputs.push_back(form_from_json(input));
   workload.output = form_from_json(json.at("output"));
   if (has_window(workload.kind)) workload.window = window_from_json(json.at("window"));
   if (workload.kind == OpKind::move) workload.movement = movement_from_json(json.at("movement"));
-  if (workload.kind == OpKind::average_pool) workload.count_include_pad = json.at("count_include_pad").get<bool>();
+  if (counts_padding(workload.kind)) workload.count_include_pad = json.at("count_include_pad").get<bool>();
   if (workload.is_matrix_product()) {
     const Json& epilogue = json.at("epilogue");
     workload.groups = json.at("groups").get<int64_t>();
     workload.weight_dtype = dtype_from_name(json.at("weight_dtype").get<std::string>());
-    workload.x_zero_point = from_name(kZeroPointForms, json, "x_zero_point");
-    workload.weight_zero_point = from_name(kZeroPointForms, json, "weight_zero_point");
+    workload.x_zero_point = field(kZeroPointForms, json, "x_zero_point");
+    workload.weight_zero_point = field(kZeroPointForms, json, "weight_zero_point");
     workload.epilogue.bias = epilogue.at("bias").get<bool>();
-    workload.epilogue.residual = from_name(kResidualForms, epilogue, "residual");
+    workload.epilogue.residual = field(kResidualForms, epilogue, "residual");
     workload.epilogue.table = epilogue.at("table").get<bool>();
     workload.epilogue.table_input = dtype_from_name(epilogue.at("table_input").get<std::string>());
   }
   if (workload.kind == OpKind::matmul) {
     workload.batch = json.at("batch").get<int64_t>();
     workload.transposed = json.at("transposed").get<bool>();
-    workload.x_zero_point = from_name(kZeroPointForms, json, "a_zero_point");
-    workload.weight_zero_point = from_name(kZeroPointForms, json, "b_zero_point");
+    workload.x_zero_point = field(kZeroPointForms, json, "a_zero_point");
+    workload.weight_zero_point = field(kZeroPointForms, json, "b_zero_point");
   }
+  if (workload.is_real()) read_real_fields(json, workload);
   return workload;
 }
 
 }  // namespace
 
-std::string_view name(OpKind kind) {
-  for (const auto& [item, text] : kKinds) {
-    if (item == kind) return text;
-  }
-  throw InternalError("unknown kind of operator");
-}
+std::string_view name(OpKind kind) { return to_name(kKinds, kind); }
 
-OpKind op_kind_from_name(std::string_view text) { return from_name(kKinds, Json{{"kind", text}}, "kind"); }
+OpKind op_kind_from_name(std::string_view text) { return from_name(kKinds, text, "Workload field 'kind'"); }
 
 int64_t TensorForm::buffer_elements() const { return layout == Layout::nhwc ? pixels() * pixel_stride : pixels() * c; }
 
@@ -159,14 +156,25 @@ int64_t TensorForm::buffer_bytes() const { return buffer_elements() * static_cas
 
 bool Workload::is_depthwise() const { return kind == OpKind::conv2d && groups > 1 && groups == inputs.at(0).c; }
 
+bool Workload::is_real() const { return kind >= OpKind::real_conv2d; }
+
 int64_t Workload::reduction_size() const { return window.kernel_h * window.kernel_w * (inputs.at(0).c / groups); }
 
 int64_t Workload::multiply_adds() const {
-  return is_matrix_product() || kind == OpKind::matmul ? output.pixels() * output.c * reduction_size() : 0;
+  const bool multiplies =
+      is_matrix_product() || kind == OpKind::matmul || kind == OpKind::real_conv2d || kind == OpKind::real_matmul;
+  return multiplies ? output.pixels() * output.c * reduction_size() : 0;
+}
+
+std::string window_summary(const Window& window) {
+  std::string text = fmt::format("k{}x{} s{}", window.kernel_h, window.kernel_w, window.stride_h);
+  if (window.dilation_h > 1) text += fmt::format(" d{}", window.dilation_h);
+  return text;
 }
 
 std::string Workload::summary() const {
   const TensorForm& x = inputs.at(0);
+  if (is_real()) return real_summary(*this);
   if (kind == OpKind::matmul) {
     return fmt::format("matmul {}x{}x{} -> {} {}*{}{}{}", batch, matrix_rows(), x.c, output.c,
                        warpwright::name(x.dtype), warpwright::name(inputs.at(1).dtype), transposed ? " transposed" : "",
@@ -178,12 +186,12 @@ std::string Workload::summary() const {
   std::string text = kind == OpKind::dense ? fmt::format("dense {}x{} -> {}", x.n, x.c, output.c)
                                            : fmt::format("{} {}x{}x{}x{} -> {}x{}x{}", warpwright::name(kind), x.n, x.h,
                                                          x.w, x.c, output.h, output.w, output.c);
-  if (has_window(kind)) text += fmt::format(" k{}x{} s{}", window.kernel_h, window.kernel_w, window.stride_h);
-  if (window.dilation_h > 1) text += fmt::format(" d{}", window.dilation_h);
+  if (has_window(kind)) text += fmt::format(" {}", window_summary(window));
   if (groups > 1) text += fmt::format(" g{}", groups);
   if (is_matrix_product()) {
     text += fmt::format(" {}*{}", warpwright::name(x.dtype), warpwright::name(weight_dtype));
-    if (epilogue.residual != ResidualForm::none) text += " +" + to_name(kResidualForms, epilogue.residual);
+    if (epilogue.residual != ResidualForm::none)
+      text += fmt::format(" +{}", to_name(kResidualForms, epilogue.residual));
     if (epilogue.table) text += " +table";
     if (output.dtype == DType::s32) text += " s32";
   }
@@ -196,7 +204,7 @@ Json to_json(const Workload& workload) {
   for (const TensorForm& input : workload.inputs) json["inputs"].push_back(form_json(input));
   if (has_window(workload.kind)) json["window"] = window_json(workload.window);
   if (workload.kind == OpKind::move) json["movement"] = movement_json(workload.movement);
-  if (workload.kind == OpKind::average_pool) json["count_include_pad"] = workload.count_include_pad;
+  if (counts_padding(workload.kind)) json["count_include_pad"] = workload.count_include_pad;
   if (workload.is_matrix_product()) {
     json["groups"] = workload.groups;
     json["weight_dtype"] = std::string(name(workload.weight_dtype));
@@ -213,6 +221,7 @@ Json to_json(const Workload& workload) {
     json["a_zero_point"] = to_name(kZeroPointForms, workload.x_zero_point);
     json["b_zero_point"] = to_name(kZeroPointForms, workload.weight_zero_point);
   }
+  if (workload.is_real()) add_real_fields(workload, json);
   return json;
 }
 

@@ -13,6 +13,7 @@
 
 #include "src/core/dtype.h"
 #include "src/core/json.h"
+#include "src/core/map.h"
 #include "src/core/movement.h"
 #include "src/core/tensor.h"
 
@@ -70,9 +71,60 @@ enum class OpKind {
   layout,
   // y[e] = x[start + sum of i_k * step_k] where first_k <= i_k < last_k on all axes of `movement`, else fill. e and the
   // source count elements in NCHW-linear order; the i_k are the digits of e by the axes' extents, the last the fastest.
-  // One type throughout: codes, s32, or f32 in nchw. Values: fill s32[1], or f32[1] of f32 (absent when nothing is
+  // One type throughout: codes, s32, or any type in nchw. Values: fill s32[1], or f32[1] of f32 (absent when nothing is
   // filled); pad_code (only for an nhwc output).
   move,
+
+  // Float32 kinds. All their tensors are nchw, so elements in linear order; where no formula names n, c, h and w, the
+  // extents are of no further meaning. Every result is defined to the last bit: fl is one rounding, fma(a, b, c) =
+  // fl(a * b + c), sums run in the order given, starting with +0, subnormal numbers are kept. So every Config of every
+  // family gives the same bits. The one exception is NaN: all of them count as one value, here and in every comparison.
+
+  // y[n,k,p,q] = sum over c, then i, then j (all taps in this order) of fma(x, w, sum); padding counts as +0 and takes
+  // part; then fl(sum + bias[k]) if epilogue.bias. Window, groups and extents as in conv2d.
+  // Values: weights f32 [K][C/groups][kernel_h][kernel_w], bias f32[K].
+  real_conv2d,
+  // y[i,m,n] = sum over k in order of fma(a[i,m,k], b[i,k,n], sum), then fl(sum + bias[n]) if epilogue.bias, for each
+  // of `batch` matrices. a has n = batch * M, c = K; b has n = batch * K, c = N or, transposed, n = batch * N, c = K;
+  // y has n = batch * M, c = N; h = w = 1. One b for all of a is batch = 1. b is the second input or, with one input,
+  // the value weights f32 (batch * K * N elements in the same order). Values: weights, bias f32[N].
+  real_matmul,
+  // Element by element: see core/map.h. Input i has the type of the operand number i that is no constant and at least
+  // the elements that it reads; any types. Values: constant0, constant1, ... for the operands that are constants, in
+  // order, each of just the elements that it reads.
+  map,
+  // x as [outer, length, inner], y as [outer, inner]; reduction_op. sum, mean, sum_square, sum_abs and product run over
+  // 32 lanes where inner is 1: part[l] takes l, l + 32, ... in order, then for d = 16, 8, 4, 2, 1 part[l] = part[l] op
+  // part[l + d] for l < d; elsewhere one lane in order. A part begins as +0 (product: 1) and takes an element by
+  // fl(part + x), mean alike, fma(x, x, part), fl(part + |x|), fl(part * x); op is + (product: *). At the end
+  // mean = fl(sum / float(length)).
+  // max, min: NaN if there is one; among zeros max takes +0, min takes -0. arg_max, arg_min (s64 y): first index of the
+  // largest (smallest), last with select_last; NaN is larger than all for arg_max and smaller than all for arg_min.
+  // x is f32 or s32, y alike; s32 wraps around and has no mean.
+  reduce,
+  // x and y as [outer, length, inner]: m = the reduction max over length; e = exp(fl(x - m)); s = the reduction sum of
+  // e; y = fl(e / s), or with logarithm y = fl(fl(x - m) - log(s)). exp and log: core/real_functions.h.
+  softmax,
+  // x and y as [outer, length]: mean = the reduction mean (+0 unless centered), d = fl(x - mean), v = fl(the reduction
+  // sum_square of d / float(length)), r = fl(1 / fl(sqrt(fl(v + epsilon)))); with epilogue.bias
+  // y = fma(fl(d * r), scale[i], bias[i]) at place i of the row, else y = fl(fl(d * r) * scale[i]).
+  // Values: epsilon f32[1], scale f32[length], bias f32[length].
+  normalize,
+  // Largest of the window (max of `reduce`); padding is ignored; a window without an element gives -infinity.
+  real_max_pool,
+  // fl(sum / float(count)), the sum by fl(sum + x) over the window's positions inside the image, row by row; count as
+  // in average_pool, at least 1.
+  real_average_pool,
+  // y[n,c,p,q] = sum over i < h_taps of fma(h_weight[p,i], r[i], sum), r[i] = sum over j < w_taps of
+  // fma(w_weight[q,j], x[n,c,h_index[p,i],w_index[q,j]], sum). Values: h_index s32[H' * h_taps], h_weight f32 alike;
+  // w_index s32[W' * w_taps], w_weight alike; all indices lie inside the image.
+  resample,
+  // y[o,j,i] = x[o, index[j], i] of x as [outer, length, inner]; a negative index counts from the end; one out of range
+  // gives 0. index is the last input, s32 or s64. x is any type, the first of two inputs or, with one input, the value
+  // `table` (outer * length * inner elements of the type of y).
+  gather,
+  // Inputs as [outer, lengths[k], inner], one behind the other along length. One type throughout, any.
+  join,
 };
 
 enum class Layout {
@@ -112,31 +164,50 @@ struct Epilogue {
   bool operator==(const Epilogue&) const = default;
 };
 
+/// What a `reduce` makes of a row.
+enum class ReductionOp { sum, mean, max, min, product, sum_square, sum_abs, arg_max, arg_min };
+
+/// How a float32 kind sees its linear tensors: [outer, length, inner].
+struct Rows {
+  int64_t outer = 1, length = 1, inner = 1;
+  int64_t elements() const { return outer * length * inner; }
+  bool operator==(const Rows&) const = default;
+};
+
 struct Workload {
   OpKind kind = OpKind::conv2d;
   std::vector<TensorForm> inputs;  // x [, residual] | x | a, b | parts
   TensorForm output;
-  // conv2d and dense
+  // conv2d, dense and real_conv2d (groups and the epilogue's bias)
   int64_t groups = 1;
   DType weight_dtype = DType::s8;
   ZeroPointForm x_zero_point = ZeroPointForm::zero;  // zero or scalar
   ZeroPointForm weight_zero_point = ZeroPointForm::zero;
-  Epilogue epilogue;
+  Epilogue epilogue;  // of real_conv2d, real_matmul and normalize: only bias
   // matmul, with the zero-point forms of a (x_zero_point) and b (weight_zero_point), zero or scalar each
-  int64_t batch = 1;
-  bool transposed = false;
-  // conv2d and pools
+  int64_t batch = 1;        // real_matmul too
+  bool transposed = false;  // real_matmul too
+  // convolutions and pools
   Window window;
-  bool count_include_pad = false;  // average_pool
-  Movement movement;               // move
+  bool count_include_pad = false;            // average_pool, real_average_pool
+  Movement movement;                         // move
+  Map map;                                   // map
+  Rows rows;                                 // reduce, softmax, normalize, gather, join (length: of all parts)
+  ReductionOp reduction = ReductionOp::sum;  // reduce
+  bool select_last = false;                  // reduce: arg_max, arg_min
+  bool logarithm = false;                    // softmax
+  bool centered = true;                      // normalize
+  int64_t h_taps = 1, w_taps = 1;            // resample
+  std::vector<int64_t> lengths;              // join
 
   bool operator==(const Workload&) const = default;
 
   bool is_matrix_product() const { return kind == OpKind::conv2d || kind == OpKind::dense; }
   bool is_depthwise() const;       // conv2d with one input channel a group and more than one group
-  int64_t reduction_size() const;  // kernel_h * kernel_w * C / groups of a conv2d or dense, K of a matmul
-  int64_t multiply_adds() const;   // of a conv2d, dense or matmul; 0 for others
-  int64_t matrix_rows() const { return output.n / batch; }  // M of a matmul
+  bool is_real() const;            // one of the float32 kinds
+  int64_t reduction_size() const;  // kernel_h * kernel_w * C / groups of a convolution or dense, K of a matmul
+  int64_t multiply_adds() const;   // of a convolution, dense or matmul; 0 for others
+  int64_t matrix_rows() const { return output.n / batch; }  // M of a matmul, real or not
   /// Short text for tables, e.g. `conv2d 1x56x56x64 -> 256 k1 s1`.
   std::string summary() const;
 };
@@ -145,6 +216,7 @@ struct Workload {
 using Values = std::map<std::string, Tensor>;
 
 std::string_view name(OpKind kind);
+std::string_view name(ReductionOp op);
 OpKind op_kind_from_name(std::string_view text);
 
 /// Canonical JSON: sorted keys, only the fields that the kind uses. The same function serves tune and build.

@@ -6,6 +6,7 @@
 
 #include "src/core/error.h"
 #include "src/core/workload.h"
+#include "src/core/workload_check.h"
 
 namespace warpwright {
 
@@ -13,10 +14,6 @@ namespace {
 
 constexpr int64_t kMostExtent = int64_t{1} << 31;
 constexpr int64_t kMostElements = int64_t{1} << 40;
-
-void require(bool condition, const std::string& what) {
-  if (!condition) throw InternalError(what);
-}
 
 void check_form(const TensorForm& form, const char* which) {
   for (int64_t extent : {form.n, form.h, form.w, form.c}) {
@@ -44,24 +41,6 @@ void check_codes(const TensorForm& form, const char* which) {
   require(form.layout == Layout::nhwc, fmt::format("{}: must be nhwc", which));
 }
 
-void check_window(const Workload& workload) {
-  const Window& window = workload.window;
-  for (int64_t value :
-       {window.kernel_h, window.kernel_w, window.stride_h, window.stride_w, window.dilation_h, window.dilation_w}) {
-    require(value >= 1 && value <= 1 << 16, fmt::format("window value {} is out of range", value));
-  }
-  for (int64_t value : {window.pad_top, window.pad_left, window.pad_bottom, window.pad_right}) {
-    require(value >= 0 && value <= 1 << 16, fmt::format("padding {} is out of range", value));
-  }
-  const TensorForm& x = workload.inputs[0];
-  const TensorForm& y = workload.output;
-  // The last window may begin anywhere inside the padded image (ceil_mode), never beyond it.
-  require((y.h - 1) * window.stride_h < x.h + window.pad_top + window.pad_bottom &&
-              (y.w - 1) * window.stride_w < x.w + window.pad_left + window.pad_right,
-          "a window begins beyond the padded image");
-  require(x.n == y.n, "batches differ");
-}
-
 void check_same_extents(const TensorForm& a, const TensorForm& b) {
   require(a.n == b.n && a.h == b.h && a.w == b.w && a.c == b.c, "extents differ");
 }
@@ -83,14 +62,7 @@ void check_matmul(const Workload& workload) {
   require(
       workload.x_zero_point != ZeroPointForm::per_channel && workload.weight_zero_point != ZeroPointForm::per_channel,
       "a and b have one zero point each");
-  for (const TensorForm* form : {&a, &b, &y}) {
-    require(form->h == 1 && form->w == 1, "a matmul has matrices: h and w are 1");
-    require(workload.batch >= 1 && form->n % workload.batch == 0,
-            fmt::format("a batch of {} does not divide the rows", workload.batch));
-  }
-  const int64_t b_rows = b.n / workload.batch;
-  require(a.n == y.n && a.c == (workload.transposed ? b.c : b_rows) && y.c == (workload.transposed ? b_rows : b.c),
-          "the extents of a, b and the output of a matmul differ");
+  check_matmul_extents(workload);
 }
 
 void check_matrix_product(const Workload& workload) {
@@ -122,16 +94,7 @@ void check_matrix_product(const Workload& workload) {
             "a dense Workload has one row a batch");
     return;
   }
-  check_window(workload);
-  const Window& window = workload.window;
-  auto extent = [](int64_t in, int64_t pad, int64_t kernel, int64_t dilation, int64_t stride) {
-    int64_t span = in + pad - dilation * (kernel - 1) - 1;
-    return span < 0 ? int64_t{0} : span / stride + 1;
-  };
-  require(
-      y.h == extent(x.h, window.pad_top + window.pad_bottom, window.kernel_h, window.dilation_h, window.stride_h) &&
-          y.w == extent(x.w, window.pad_left + window.pad_right, window.kernel_w, window.dilation_w, window.stride_w),
-      "the output extents do not follow from the window");
+  check_convolution_window(workload);
 }
 
 void check_broadcast(const Workload& workload) {
@@ -199,53 +162,6 @@ void check_light(const Workload& workload) {
   }
 }
 
-/// Looks values up, checks type and length, and counts them, so that unknown ones show.
-class ValueCheck {
- public:
-  explicit ValueCheck(const Values& values) : values_(values) {}
-
-  const Tensor& take(const std::string& name, DType dtype, int64_t length) {
-    auto found = values_.find(name);
-    require(found != values_.end(), fmt::format("value '{}' is missing", name));
-    const Tensor& value = found->second;
-    require(value.dtype == dtype && value.size() == length && element_count(value.shape) == length,
-            fmt::format("value '{}' must be {} of {} elements", name, warpwright::name(dtype), length));
-    ++taken_;
-    return value;
-  }
-  void scale(const std::string& name) {
-    float value = take(name, DType::f32, 1).as<float>()[0];
-    require(std::isfinite(value) && value > 0, fmt::format("value '{}' must be finite and positive", name));
-  }
-  void zero_point(const std::string& name, DType dtype) {
-    int32_t value = take(name, DType::s32, 1).as<int32_t>()[0];
-    require(value >= code_min(dtype) && value <= code_max(dtype),
-            fmt::format("value '{}' = {} is no {} code", name, value, warpwright::name(dtype)));
-  }
-  /// lo <= hi, integers, and both codes of `dtype` once `zero_point` is added (checked only if given).
-  void bounds(const std::string& lo_name, const std::string& hi_name,
-              std::optional<std::pair<DType, int32_t>> code = std::nullopt) {
-    float lo = take(lo_name, DType::f32, 1).as<float>()[0];
-    float hi = take(hi_name, DType::f32, 1).as<float>()[0];
-    require(lo <= hi && std::nearbyint(lo) == lo && std::nearbyint(hi) == hi,
-            fmt::format("values '{}' and '{}' must be ordered integers", lo_name, hi_name));
-    if (!code) {
-      require(lo >= -255 && hi <= 255, fmt::format("values '{}' and '{}' exceed 255", lo_name, hi_name));
-    } else {
-      auto [dtype, zero_point] = *code;
-      require(static_cast<int32_t>(lo) + zero_point >= code_min(dtype) &&
-                  static_cast<int32_t>(hi) + zero_point <= code_max(dtype),
-              fmt::format("values '{}' and '{}' leave the {} codes", lo_name, hi_name, warpwright::name(dtype)));
-    }
-  }
-  int32_t integer(const std::string& name) const { return values_.at(name).as<int32_t>()[0]; }
-  void done() const { require(taken_ == values_.size(), "values that the kind does not know"); }
-
- private:
-  const Values& values_;
-  size_t taken_ = 0;
-};
-
 void check_product_values(const Workload& workload, ValueCheck& values) {
   const int64_t channels = workload.output.c;
   const Epilogue& epilogue = workload.epilogue;
@@ -299,8 +215,11 @@ void check_fill(const Workload& workload, ValueCheck& values) {
   if (!workload.movement.fills()) return;
   if (is_code(dtype)) {
     values.zero_point("fill", dtype);
+  } else if (dtype == DType::boolean) {
+    values.take("fill", DType::s32, 1);
+    require(values.integer("fill") == 0 || values.integer("fill") == 1, "a boolean fill is 0 or 1");
   } else {
-    values.take("fill", dtype, 1);
+    values.take("fill", dtype == DType::f32 ? DType::f32 : DType::s32, 1);
   }
 }
 
@@ -312,6 +231,61 @@ void check_requantization(const Workload& workload, ValueCheck& values) {
 
 }  // namespace
 
+void require(bool condition, const std::string& what) {
+  if (!condition) throw InternalError(what);
+}
+
+void check_window(const Workload& workload) {
+  const Window& window = workload.window;
+  for (int64_t value :
+       {window.kernel_h, window.kernel_w, window.stride_h, window.stride_w, window.dilation_h, window.dilation_w}) {
+    require(value >= 1 && value <= 1 << 16, fmt::format("window value {} is out of range", value));
+  }
+  for (int64_t value : {window.pad_top, window.pad_left, window.pad_bottom, window.pad_right}) {
+    require(value >= 0 && value <= 1 << 16, fmt::format("padding {} is out of range", value));
+  }
+  const TensorForm& x = workload.inputs[0];
+  const TensorForm& y = workload.output;
+  // The last window may begin anywhere inside the padded image (ceil_mode), never beyond it.
+  require((y.h - 1) * window.stride_h < x.h + window.pad_top + window.pad_bottom &&
+              (y.w - 1) * window.stride_w < x.w + window.pad_left + window.pad_right,
+          "a window begins beyond the padded image");
+  require(x.n == y.n, "batches differ");
+}
+
+void check_convolution_window(const Workload& workload) {
+  check_window(workload);
+  const Window& window = workload.window;
+  const TensorForm& x = workload.inputs[0];
+  const TensorForm& y = workload.output;
+  auto extent = [](int64_t in, int64_t pad, int64_t kernel, int64_t dilation, int64_t stride) {
+    int64_t span = in + pad - dilation * (kernel - 1) - 1;
+    return span < 0 ? int64_t{0} : span / stride + 1;
+  };
+  require(
+      y.h == extent(x.h, window.pad_top + window.pad_bottom, window.kernel_h, window.dilation_h, window.stride_h) &&
+          y.w == extent(x.w, window.pad_left + window.pad_right, window.kernel_w, window.dilation_w, window.stride_w),
+      "the output extents do not follow from the window");
+}
+
+void check_matmul_extents(const Workload& workload) {
+  const TensorForm& a = workload.inputs[0];
+  const TensorForm& y = workload.output;
+  const auto check_matrices = [&](const TensorForm& form) {
+    require(form.h == 1 && form.w == 1, "a matmul has matrices: h and w are 1");
+    require(workload.batch >= 1 && form.n % workload.batch == 0,
+            fmt::format("a batch of {} does not divide the rows", workload.batch));
+  };
+  for (const TensorForm& input : workload.inputs) check_matrices(input);
+  check_matrices(y);
+  require(a.n == y.n, "a and the output of a matmul have as many rows");
+  if (workload.inputs.size() == 1) return;
+  const TensorForm& b = workload.inputs[1];
+  const int64_t b_rows = b.n / workload.batch;
+  require(a.c == (workload.transposed ? b.c : b_rows) && y.c == (workload.transposed ? b_rows : b.c),
+          "the extents of a, b and the output of a matmul differ");
+}
+
 void check(const Workload& workload) {
   require(!workload.inputs.empty() && workload.inputs.size() <= 64, "a Workload has 1 to 64 inputs");
   for (const TensorForm& input : workload.inputs) check_form(input, "input");
@@ -320,6 +294,8 @@ void check(const Workload& workload) {
     check_matrix_product(workload);
   } else if (workload.kind == OpKind::matmul) {
     check_matmul(workload);
+  } else if (workload.is_real()) {
+    check_real(workload);
   } else {
     check_light(workload);
   }
@@ -370,6 +346,8 @@ void check(const Workload& workload, const Values& map) {
     case OpKind::concat:
     case OpKind::layout:
       break;
+    default:
+      check_real_values(workload, values);
   }
   if (workload.output.layout == Layout::nhwc) {
     if (is_code(out)) {

@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 
+#include "src/core/error.h"
 #include "src/reference/reference.h"
 
 namespace warpwright {
@@ -151,6 +152,8 @@ void ExampleMaker::make_values() {
     case OpKind::concat:
     case OpKind::layout:
       return;
+    default:
+      throw InternalError("example: the float32 kinds are not there yet");
   }
 }
 
@@ -208,6 +211,8 @@ void ExampleMaker::make_fill() {
   const DType dtype = workload_.output.dtype;
   if (is_code(dtype)) {
     set_code("fill", dtype);
+  } else if (dtype == DType::boolean) {
+    example_.values["fill"] = scalar_s32(static_cast<int32_t>(uniform(0, 1)));
   } else if (dtype == DType::f32) {
     set_f32("fill", -mantissa());
   } else {

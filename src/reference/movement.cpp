@@ -84,7 +84,9 @@ void gather_elements(const Operation& operation) {
   const auto y = operation.output.as<Element>();
   Element fill{};
   if (const auto value = operation.values.find("fill"); value != operation.values.end()) {
-    std::memcpy(&fill, value->second.bytes.data(), sizeof fill);  // of a code: its low byte
+    // Of a code or boolean: the low byte; s64: the same number.
+    const int64_t number = value->second.as<int32_t>()[0];
+    std::memcpy(&fill, &number, sizeof fill);
   }
   const int64_t elements = y_form.pixels() * y_form.c;
   constexpr int64_t kBlock = 1 << 14;
@@ -99,10 +101,13 @@ void gather_elements(const Operation& operation) {
 }  // namespace
 
 void run_move(const Operation& operation) {
-  if (is_code(operation.workload.output.dtype)) {
-    gather_elements<uint8_t>(operation);
-  } else {
-    gather_elements<uint32_t>(operation);
+  switch (size_bytes(operation.workload.output.dtype)) {
+    case 1:
+      return gather_elements<uint8_t>(operation);
+    case 4:
+      return gather_elements<uint32_t>(operation);
+    default:
+      return gather_elements<uint64_t>(operation);
   }
 }
 

@@ -65,6 +65,10 @@ warpwright_dtype dtype_of(DType dtype) {
       return WARPWRIGHT_S32;
     case DType::f32:
       return WARPWRIGHT_F32;
+    case DType::s64:
+      return WARPWRIGHT_S64;
+    case DType::boolean:
+      return WARPWRIGHT_BOOLEAN;
   }
   throw warpwright::InternalError("unknown element type");
 }

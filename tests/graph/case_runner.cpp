@@ -23,7 +23,11 @@ double element(const Tensor& tensor, size_t i) {
       return tensor.as<uint8_t>()[i];
     case DType::s8:
       return tensor.as<int8_t>()[i];
-    default:
+    case DType::boolean:
+      return tensor.as<uint8_t>()[i];
+    case DType::s64:
+      return static_cast<double>(tensor.as<int64_t>()[i]);
+    case DType::s32:
       return tensor.as<int32_t>()[i];
   }
 }
