@@ -31,11 +31,11 @@ enum class MapOp {
   subtract,
   multiply,
   divide,
-  minimum,  // f32: NaN if there is one; of two zeros -0 if there is one
-  maximum,  // f32: NaN if there is one; of two zeros +0 if there is one
-  modulo,   // s32 and s64 only: has the sign of the divisor
+  minimum,    // f32: NaN if there is one; of two zeros -0 if there is one
+  maximum,    // f32: NaN if there is one; of two zeros +0 if there is one
+  modulo,     // s32 and s64 only: has the sign of the divisor
   remainder,  // has the sign of the dividend; of f32 exact (fmod)
-  power,    // f32 only
+  power,      // f32 only
   // Comparisons of two of one type give boolean; NaN is not equal to and not less than anything.
   equal,       // f32, s32, s64, boolean
   less,        // f32, s32, s64

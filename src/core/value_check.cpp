@@ -31,7 +31,7 @@ void ValueCheck::zero_point(const std::string& name, DType dtype) {
 }
 
 void ValueCheck::bounds(const std::string& lo_name, const std::string& hi_name,
-            std::optional<std::pair<DType, int32_t>> code) {
+                        std::optional<std::pair<DType, int32_t>> code) {
   float lo = take(lo_name, DType::f32, 1).as<float>()[0];
   float hi = take(hi_name, DType::f32, 1).as<float>()[0];
   require(lo <= hi && std::nearbyint(lo) == lo && std::nearbyint(hi) == hi,
