@@ -11,7 +11,7 @@ std::string canonical(const Json& json) { return json.dump(-1, ' ', false, Json:
 }  // namespace
 
 std::string content_key(const Record& record) {
-  const Json json = {
+  Json json = {
       {"workload", record.workload_key},
       {"config", record.config_json},
       {"device", record.device_name},
@@ -30,12 +30,17 @@ std::string content_key(const Record& record) {
       {"spill_bytes", record.spill_bytes},
       {"smem_bytes", record.smem_bytes},
   };
+  // What came with a later schema version is part of the key where it is known, so that older keys stay.
+  if (!record.warm_samples_us.empty()) json["warm_samples_us"] = record.warm_samples_us;
+  if (!record.conditions.is_null()) json["conditions"] = record.conditions;
   return sha256_hex(canonical(json));
 }
 
 std::string device_key(const Record& record) {
   return key_hex(canonical(Json::array({record.device_name, record.arch, record.target_key, record.target_json})));
 }
+
+std::string config_key(const std::string& config_json) { return key_hex(config_json); }
 
 std::string environment_key(const Record& record) { return key_hex(record.environment); }
 

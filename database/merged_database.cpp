@@ -4,21 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "database/workload_form.h"
 #include "src/core/error.h"
 
 namespace warpwright {
 
 MergedDatabase::MergedDatabase(std::vector<std::unique_ptr<SqliteDatabase>> parts) : parts_(std::move(parts)) {}
 
+bool MergedDatabase::is_retracted(const std::string& content_key) const {
+  return std::any_of(parts_.begin(), parts_.end(), [&](const auto& part) { return part->is_retracted(content_key); });
+}
+
 std::vector<Record> MergedDatabase::merge(const std::function<std::vector<Record>(const SqliteDatabase&)>& read) const {
-  std::set<std::string> hidden;  // seen already or retracted anywhere
-  for (const auto& part : parts_) hidden.merge(part->retracted());
+  std::set<std::string> seen;
   std::vector<Record> merged;
   for (const auto& part : parts_) {
     for (Record& record : read(*part)) {
-      if (!hidden.insert(record.content_key).second) continue;
+      if (!seen.insert(record.content_key).second || is_retracted(record.content_key)) continue;
       if (part != parts_.front()) record.run_id = 0;
       merged.push_back(std::move(record));
     }
@@ -26,12 +31,115 @@ std::vector<Record> MergedDatabase::merge(const std::function<std::vector<Record
   return merged;
 }
 
+std::vector<RecordGroup> MergedDatabase::groups(const std::string& workload_key) const {
+  std::map<std::pair<std::string, std::string>, RecordGroup> groups;
+  for (const auto& part : parts_) {
+    for (RecordGroup& group : part->groups(workload_key)) {
+      groups.try_emplace({group.device.key, group.space}, std::move(group));
+    }
+  }
+  std::vector<RecordGroup> list;
+  for (auto& [key, group] : groups) list.push_back(std::move(group));
+  return list;
+}
+
+namespace {
+
+/// The streams of several files as one, each record once.
+class MergedStream : public RecordStream {
+ public:
+  using IsHidden = std::function<bool(const std::string& content_key)>;
+
+  MergedStream(std::vector<std::unique_ptr<RecordStream>> parts, IsHidden is_retracted)
+      : parts_(std::move(parts)), is_retracted_(std::move(is_retracted)) {
+    for (const auto& part : parts_) heads_.push_back(part->next());
+  }
+
+  std::optional<Record> next() override {
+    for (;;) {
+      std::optional<size_t> first;
+      for (size_t i = 0; i < heads_.size(); ++i) {
+        if (heads_[i] && (!first || is_before(*heads_[i], *heads_[*first]))) first = i;
+      }
+      if (!first) return std::nullopt;
+      Record record = std::move(*heads_[*first]);
+      heads_[*first] = parts_[*first]->next();
+      if (record.content_key == last_key_ || is_retracted_(record.content_key)) continue;
+      last_key_ = record.content_key;
+      if (*first != 0) record.run_id = 0;
+      return record;
+    }
+  }
+
+ private:
+  static bool is_before(const Record& a, const Record& b) {
+    const double a_us = a.outcome.median_us(), b_us = b.outcome.median_us();
+    return a_us != b_us ? a_us < b_us : a.content_key < b.content_key;
+  }
+
+  std::vector<std::unique_ptr<RecordStream>> parts_;
+  IsHidden is_retracted_;
+  std::vector<std::optional<Record>> heads_;
+  std::string last_key_;
+};
+
+}  // namespace
+
+std::unique_ptr<RecordStream> MergedDatabase::fastest(const RecordGroup& group) const {
+  std::vector<std::unique_ptr<RecordStream>> streams;
+  for (const auto& part : parts_) streams.push_back(part->fastest(group));
+  return std::make_unique<MergedStream>(std::move(streams),
+                                        [this](const std::string& key) { return is_retracted(key); });
+}
+
+std::optional<double> MergedDatabase::default_us(const std::string& workload_key, const std::string& run_uid) const {
+  for (const auto& part : parts_) {
+    if (const auto us = part->default_us(workload_key, run_uid)) return us;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> MergedDatabase::objections(const std::string& workload_key, const std::string& config_json,
+                                                    const std::string& arch) const {
+  std::set<std::string> keys;
+  for (const auto& part : parts_) {
+    for (std::string& key : part->objections(workload_key, config_json, arch)) keys.insert(std::move(key));
+  }
+  std::erase_if(keys, [&](const std::string& key) {
+    return is_retracted(key) ||
+           std::any_of(parts_.begin(), parts_.end(), [&](const auto& part) { return part->is_cleared(key); });
+  });
+  return {keys.begin(), keys.end()};
+}
+
+std::vector<StoredWorkload> MergedDatabase::near(const std::string& workload_json, int limit) const {
+  const double size = workload_form(workload_json).log2_size;
+  std::map<std::pair<double, std::string>, StoredWorkload> by_distance;
+  for (const auto& part : parts_) {
+    for (StoredWorkload& workload : part->near(workload_json, limit)) {
+      const double distance = std::abs(workload_form(workload.json).log2_size - size);
+      by_distance.try_emplace({distance, workload.key}, workload);
+    }
+  }
+  std::vector<StoredWorkload> near;
+  for (auto& [distance, workload] : by_distance) {
+    if (static_cast<int>(near.size()) < limit) near.push_back(std::move(workload));
+  }
+  return near;
+}
+
+int64_t MergedDatabase::effort(const std::string& workload_key, const std::string& device_name) const {
+  int64_t sum = 0;  // a record that stands in two files counts twice
+  for (const auto& part : parts_) sum += part->effort(workload_key, device_name);
+  return sum;
+}
+
 std::vector<Record> MergedDatabase::records(const std::string& workload_key) const {
   return merge([&](const SqliteDatabase& part) { return part.records(workload_key); });
 }
 
 std::vector<Record> MergedDatabase::best(const std::string& workload_key, const std::string& arch, int limit) const {
-  return fastest(records(workload_key), arch, limit);
+  return best_of(*this, workload_key, arch, limit);
 }
 
 std::vector<std::string> MergedDatabase::workload_keys() const {
@@ -96,16 +204,22 @@ std::vector<RunInfo> MergedDatabase::runs() const {
   return runs;
 }
 
-RunInfo MergedDatabase::begin_run(const RunKey& key, const std::string& model_name) {
-  return parts_.front()->begin_run(key, model_name);
+RunInfo MergedDatabase::begin_run(const RunKey& key, const std::string& model_name, const std::string& arguments) {
+  return parts_.front()->begin_run(key, model_name, arguments);
 }
 
-void MergedDatabase::end_run(int64_t run_id, const std::string& reason) { parts_.front()->end_run(run_id, reason); }
+void MergedDatabase::end_run(int64_t run_id, const std::string& reason, const Json& summary) {
+  parts_.front()->end_run(run_id, reason, summary);
+}
 
 std::string MergedDatabase::add(const Record& record) { return parts_.front()->add(record); }
 
 void MergedDatabase::retract(const std::string& content_key, const std::string& reason) {
   parts_.front()->retract(content_key, reason);
+}
+
+void MergedDatabase::clear(const std::string& record_key, const std::string& verified_by) {
+  parts_.front()->clear(record_key, verified_by);
 }
 
 void MergedDatabase::close() {

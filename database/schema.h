@@ -10,7 +10,7 @@
 namespace warpwright {
 
 inline constexpr int64_t kDatabaseApplicationId = 0x57575244;  // `WWRD`
-inline constexpr int64_t kSchemaVersion = 1;
+inline constexpr int64_t kSchemaVersion = 2;
 
 /// What the first bytes of a file say, before SQLite touches it.
 struct FileHeader {
@@ -23,10 +23,12 @@ struct FileHeader {
 /// Throws UsageError for a folder, EnvironmentError for a file that cannot be read.
 FileHeader read_file_header(const std::filesystem::path& path);
 
-/// Throws UsageError unless the file is one of ours with a version that `mode` can use; changes nothing.
-void check_identity(const Connection& connection, OpenMode mode);
+/// The schema version of a file that is one of ours and laid out exactly as that version says: no table, index, view or
+/// trigger more or less. Throws UsageError for anything else; changes nothing.
+int64_t check_layout(const Connection& connection);
 
-/// Makes the tables if the database is empty, then checks it. Any number of processes may do so at once.
+/// Makes the tables if the database is empty, then checks that it has today's layout. Any number of processes may do so
+/// at once.
 void create_if_empty(const Connection& connection);
 
 }  // namespace warpwright

@@ -21,25 +21,58 @@ std::string uri_of(const std::filesystem::path& path, bool immutable) {
   return immutable ? uri + "?immutable=1" : uri;
 }
 
-constexpr int64_t kMostTextBytes = int64_t{256} << 20;
+constexpr int kOpsPerCheck = 1000;
+
+/// Enough to read a whole file many times over.
+int64_t checks_for(int64_t file_bytes) { return 10'000 + file_bytes / 8; }
+
+int count_down(void* limit) { return --static_cast<WorkLimit*>(limit)->left < 0; }
+
+/// The file may come from anywhere: nothing in its schema may run code or reach other files.
+void distrust(sqlite3* handle) {
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMostValueBytes);
+  sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, 100'000);
+  sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, 64);
+  sqlite3_limit(handle, SQLITE_LIMIT_EXPR_DEPTH, 100);
+  sqlite3_limit(handle, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
+  sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+}
 
 }  // namespace
 
 Connection::Connection(std::filesystem::path path, Access access) : path_(std::move(path)) {
   const bool writes = access == Access::read_write;
-  const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-                    (writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+  open(uri_of(path_, access == Access::read_immutable),
+       writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+  if (writes) return;
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path_, error);
+  const auto wal_bytes = std::filesystem::file_size(path_.string() + "-wal", error);
+  work_limit_.of_a_statement = checks_for(static_cast<int64_t>(bytes) + (error ? 0 : static_cast<int64_t>(wal_bytes)));
+  work_limit_.left = work_limit_.of_a_statement;
+  sqlite3_progress_handler(handle_.get(), kOpsPerCheck, count_down, &work_limit_);
+}
+
+Connection::Connection(Temporary, std::filesystem::path label) : path_(std::move(label)) {
+  open("", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+}
+
+std::unique_ptr<Connection> Connection::temporary(const std::filesystem::path& label) {
+  return std::unique_ptr<Connection>(new Connection(Temporary{}, label));
+}
+
+void Connection::open(const std::string& uri, int flags) {
   sqlite3* raw = nullptr;
-  const int status = sqlite3_open_v2(uri_of(path_, access == Access::read_immutable).c_str(), &raw, flags, nullptr);
+  const int status = sqlite3_open_v2(uri.c_str(), &raw,
+                                     flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   handle_.reset(raw);
   if (status != SQLITE_OK) fail(status);
   sqlite3_busy_timeout(raw, kBusyTimeoutMs);
-  // The file may come from anywhere: nothing in its schema may run code or reach other files.
-  sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-  sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-  sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, kMostTextBytes);
+  distrust(raw);
   execute("PRAGMA cell_size_check = ON");
 }
 
@@ -97,8 +130,13 @@ void Connection::fail(int status) const {
                       "or end it",
                       where, kBusyTimeoutMs / 1000, what));
     case SQLITE_NOMEM:
+      throw EnvironmentError(fmt::format("{}: SQLite is out of memory ({})", where, what));
     case SQLITE_TOOBIG:
-      throw EnvironmentError(fmt::format("{}: a row asks for too much memory ({})", where, what));
+      throw UsageError(
+          fmt::format("{}: a value in it has more than {} bytes: no database of this program", where, kMostValueBytes));
+    case SQLITE_INTERRUPT:
+      throw UsageError(
+          fmt::format("{}: the database is damaged: reading it takes more steps than its size allows", where));
     case SQLITE_ERROR:
     case SQLITE_SCHEMA:
       throw UsageError(fmt::format("{}: the database is not laid out as its version says ({})", where, what));
@@ -108,6 +146,7 @@ void Connection::fail(int status) const {
 }
 
 Statement::Statement(const Connection& connection, std::string_view sql) : connection_(&connection) {
+  connection.work_limit_.left = connection.work_limit_.of_a_statement;
   sqlite3_stmt* raw = nullptr;
   const int status = sqlite3_prepare_v2(connection.handle(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr);
   statement_.reset(raw);
@@ -131,6 +170,11 @@ Statement& Statement::bind(int index, std::string_view value) {
   return *this;
 }
 
+Statement& Statement::bind_null(int index) {
+  if (const int status = sqlite3_bind_null(statement_.get(), index)) connection_->fail(status);
+  return *this;
+}
+
 bool Statement::step() {
   const int status = sqlite3_step(statement_.get());
   if (status == SQLITE_ROW) return true;
@@ -148,6 +192,8 @@ void Statement::reset() {
   sqlite3_reset(statement_.get());
   sqlite3_clear_bindings(statement_.get());
 }
+
+bool Statement::is_null(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
 
 int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
 

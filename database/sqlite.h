@@ -16,12 +16,27 @@ class Statement;
 /// How long a lock of another process is waited for.
 inline constexpr int kBusyTimeoutMs = 60'000;
 
+/// A text or a blob beyond this is refused before it is read.
+inline constexpr int kMostValueBytes = 4 << 20;
+
+/// Steps of SQLite's virtual machine, in thousands, that a statement may still take.
+struct WorkLimit {
+  int64_t of_a_statement = 0, left = 0;
+};
+
 class Connection {
  public:
   enum class Access { read_only, read_immutable, read_write };
 
-  /// Opens the file; SQLite reads nothing of it yet. read_write makes it when missing.
+  /// Opens the file; SQLite reads nothing of it yet. read_write makes it when missing. Nothing in the file can run code
+  /// or reach other files, and a statement whose work is out of proportion to the file's size is broken off: in a file
+  /// made to harm, pages can be part of a table many times over.
   Connection(std::filesystem::path path, Access access);
+  /// An empty database of its own, in memory as far as it fits, that is gone with the connection. Errors name `label`.
+  static std::unique_ptr<Connection> temporary(const std::filesystem::path& label);
+
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
   void execute(const char* sql) const;
   Statement prepare(std::string_view sql) const;
@@ -40,8 +55,14 @@ class Connection {
   struct Closer {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
+  struct Temporary {};
+  Connection(Temporary, std::filesystem::path label);
+  void open(const std::string& uri, int flags);
+  friend class Statement;
+
   std::filesystem::path path_;
   std::unique_ptr<sqlite3, Closer> handle_;
+  mutable WorkLimit work_limit_;
 };
 
 class Statement {
@@ -52,6 +73,7 @@ class Statement {
   Statement& bind(int index, int64_t value);
   Statement& bind(int index, double value);
   Statement& bind(int index, std::string_view value);
+  Statement& bind_null(int index);
 
   /// True while there is a row.
   bool step();
@@ -60,6 +82,7 @@ class Statement {
   /// Ready to be bound and stepped again.
   void reset();
 
+  bool is_null(int column) const;
   int64_t integer(int column) const;
   double real(int column) const;
   std::string text(int column) const;

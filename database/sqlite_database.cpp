@@ -4,42 +4,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <random>
 #include <thread>
 
 #include "database/content_key.h"
-#include "database/file_system.h"
+#include "database/row_reader.h"
+#include "database/run_rows.h"
+#include "database/workload_form.h"
 #include "src/core/error.h"
-#include "src/core/json_text.h"
 #include "src/core/log.h"
 
 namespace warpwright {
 namespace {
 
-std::unique_ptr<Connection> open_to_read(const std::filesystem::path& path) {
-  const FileHeader header = read_file_header(path);
-  if (!header.exists) throw UsageError(fmt::format("{}: there is no such database", path.string()));
-  if (!header.is_sqlite) throw UsageError(fmt::format("{}: is no database; it was left as it is", path.string()));
-  // Without a log beside it nobody writes now: no lock, no file beside it, so that a read-only folder will do.
-  const bool is_still = header.is_wal && !header.has_wal_beside;
-  if (is_still) {
-    log_warning(
-        "{}: was copied while it was written to, or its writer was killed, and its -wal file is missing: the "
-        "latest records may be lacking; close the writer, then copy it again",
-        path.string());
-  }
-  const auto access = is_still ? Connection::Access::read_immutable : Connection::Access::read_only;
-  auto connection = std::make_unique<Connection>(path, access);
-  try {
-    check_identity(*connection, OpenMode::read_only);
-  } catch (const EnvironmentError& error) {
-    if (!header.has_wal_beside) throw;
-    throw EnvironmentError(
-        fmt::format("{}; its -wal file holds records that are not in it yet: copy both to a folder "
-                    "that may be written",
-                    error.what()));
+/// Rows of an older schema in a temporary database of today's.
+std::unique_ptr<Connection> read_into_temporary(const Connection& old) {
+  std::unique_ptr<Connection> connection = Connection::temporary(old.path());
+  create_if_empty(*connection);
+  RowWriter writer(*connection);
+  std::map<std::string, int64_t> refused;
+  Transaction transaction(*connection);
+  read_rows(
+      old, [&](Row row) { writer.insert(row); }, [&](const DamagedRow& row) { ++refused[row.why]; });
+  transaction.commit();
+  for (const auto& [why, count] : refused) {
+    log_warning("{}: {} damaged rows were skipped: {}", old.path().string(), count, why);
   }
   return connection;
 }
@@ -65,14 +55,68 @@ std::string random_uid() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
+/// One run after the other, without a writer's lock on the other.
+Statement bound(const Connection& connection, const char* sql, const std::string& first) {
+  Statement statement = connection.prepare(sql);
+  statement.bind(1, first);
+  return statement;
+}
+
+class GroupStream : public RecordStream {
+ public:
+  GroupStream(const Connection& connection, const RecordGroup& group)
+      : query_(connection,
+               "r.workload_id = (SELECT id FROM workloads WHERE key = ?2) AND r.device_id = (SELECT id FROM devices "
+               "WHERE key = ?3) AND r.space = ?4 AND r.median_us IS NOT NULL ORDER BY r.median_us, r.content_key") {
+    query_.bind(2, group.workload_key).bind(3, group.device.key).bind(4, group.space);
+  }
+
+  std::optional<Record> next() override {
+    std::optional<RecordRow> row = query_.next();
+    if (!row) return std::nullopt;
+    return std::move(row->record);
+  }
+
+ private:
+  RecordQuery query_;
+};
+
 }  // namespace
 
-SqliteDatabase::SqliteDatabase(const std::filesystem::path& path, OpenMode mode) : path_(path), mode_(mode) {
+std::unique_ptr<Connection> open_to_read(const std::filesystem::path& path) {
+  const FileHeader header = read_file_header(path);
+  if (!header.exists) throw UsageError(fmt::format("{}: there is no such database", path.string()));
+  if (!header.is_sqlite) throw UsageError(fmt::format("{}: is no database; it was left as it is", path.string()));
+  // Without a log beside it nobody writes now: no lock, no file beside it, so that a read-only folder will do.
+  const bool is_still = header.is_wal && !header.has_wal_beside;
+  if (is_still) {
+    log_warning(
+        "{}: was copied while it was written to, or its writer was killed, and its -wal file is missing: the "
+        "latest records may be lacking; close the writer, then copy it again",
+        path.string());
+  }
+  const auto access = is_still ? Connection::Access::read_immutable : Connection::Access::read_only;
+  auto connection = std::make_unique<Connection>(path, access);
+  try {
+    if (check_layout(*connection) < kSchemaVersion) return read_into_temporary(*connection);
+  } catch (const EnvironmentError& error) {
+    if (!header.has_wal_beside) throw;
+    throw EnvironmentError(
+        fmt::format("{}; its -wal file holds records that are not in it yet: copy both to a folder "
+                    "that may be written",
+                    error.what()));
+  }
+  return connection;
+}
+
+SqliteDatabase::SqliteDatabase(const std::filesystem::path& path, OpenMode mode, const LocalFileSystem& is_local)
+    : path_(path), mode_(mode) {
   if (mode == OpenMode::read_only) {
     connection_ = open_to_read(path);
   } else {
     connection_ = open_to_write(path);
-    begin_writing();
+    begin_writing(is_local(path));
+    writer_ = std::make_unique<RowWriter>(*connection_);
   }
 }
 
@@ -86,8 +130,7 @@ SqliteDatabase::~SqliteDatabase() {
 
 /// Puts the journal into the mode of the file system. Changing it takes the file for a moment alone, which SQLite's own
 /// busy handler does not wait for.
-void SqliteDatabase::begin_writing() {
-  const bool wal = is_on_local_file_system(path_);
+void SqliteDatabase::begin_writing(bool wal) {
   const char* change = wal ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE";
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kBusyTimeoutMs);
   std::chrono::milliseconds pause(2);
@@ -106,6 +149,7 @@ void SqliteDatabase::begin_writing() {
 
 void SqliteDatabase::close() {
   if (!connection_) return;
+  writer_.reset();
   if (mode_ == OpenMode::read_write) {
     connection_->try_execute("PRAGMA wal_checkpoint(TRUNCATE)");
     // Leaving WAL needs the file alone. With another writer at work the last one to close does it; two that close at
@@ -129,36 +173,128 @@ void SqliteDatabase::require_writable() const {
   if (mode_ != OpenMode::read_write) throw InternalError(fmt::format("{}: is open for reading", path_.string()));
 }
 
-std::vector<Record> SqliteDatabase::read(std::string_view condition, std::string_view parameter,
-                                         std::optional<int64_t> run_id) const {
-  RecordRows rows = read_records(connection(), condition, parameter, run_id);
-  if (rows.damaged > 0) log_warning("{}: {} damaged records were skipped", path_.string(), rows.damaged);
-  return std::move(rows.records);
+std::vector<Record> SqliteDatabase::read(RecordQuery& query) const {
+  std::vector<Record> records;
+  while (std::optional<RecordRow> row = query.next()) records.push_back(std::move(row->record));
+  for (const auto& [why, count] : query.damaged()) {
+    log_warning("{}: {} damaged records were skipped: {}", path_.string(), count, why);
+  }
+  return records;
+}
+
+namespace {
+
+constexpr const char* kOfWorkload = "r.workload_id = (SELECT id FROM workloads WHERE key = ?2)";
+
+}  // namespace
+
+std::vector<RecordGroup> SqliteDatabase::groups(const std::string& workload_key) const {
+  std::vector<RecordGroup> groups;
+  Statement devices =
+      connection().prepare("SELECT id, key, name, arch, target_key, target_json FROM devices ORDER BY key");
+  // From one group to the next by the index, not through the records between them.
+  Statement next = connection().prepare(
+      "SELECT min(space) FROM records WHERE workload_id = (SELECT id FROM workloads WHERE key = ?1) AND device_id = ?2 "
+      "AND space > ?3");
+  while (devices.step()) {
+    const StoredDevice device{devices.text(1), devices.text(2), devices.text(3), devices.text(4), devices.text(5)};
+    std::string space;
+    for (;;) {
+      next.reset();
+      next.bind(1, workload_key).bind(2, devices.integer(0)).bind(3, space);
+      if (!next.step() || next.is_null(0)) break;
+      space = next.text(0);
+      groups.push_back({workload_key, device, space});
+    }
+  }
+  return groups;
+}
+
+std::unique_ptr<RecordStream> SqliteDatabase::fastest(const RecordGroup& group) const {
+  return std::make_unique<GroupStream>(connection(), group);
+}
+
+std::optional<double> SqliteDatabase::default_us(const std::string& workload_key, const std::string& run_uid) const {
+  RecordQuery query(connection(),
+                    "r.outcome = 'ok' AND r.id IN (SELECT record_id FROM defaults WHERE workload_id = (SELECT id FROM "
+                    "workloads WHERE key = ?2) AND run_id = (SELECT id FROM runs WHERE uid = ?3))");
+  query.bind(2, workload_key).bind(3, run_uid);
+  std::vector<double> samples;
+  for (const Record& record : read(query)) {
+    samples.insert(samples.end(), record.outcome.samples_us.begin(), record.outcome.samples_us.end());
+  }
+  if (samples.empty()) return std::nullopt;
+  return median(std::move(samples));
+}
+
+std::vector<std::string> SqliteDatabase::objections(const std::string& workload_key, const std::string& config_json,
+                                                    const std::string& arch) const {
+  Statement rows = connection().prepare(
+      "SELECT r.content_key FROM records r JOIN devices d ON d.id = r.device_id WHERE r.workload_id = (SELECT id FROM "
+      "workloads WHERE key = ?1) AND r.config_id = (SELECT id FROM configs WHERE key = ?2) AND r.outcome IN "
+      "('wrong_result', 'memory_fault') AND d.arch = ?3 AND NOT EXISTS (SELECT 1 FROM clearances x WHERE x.record_key "
+      "= r.content_key) AND NOT EXISTS (SELECT 1 FROM retractions x WHERE x.record_key = r.content_key) ORDER BY 1");
+  rows.bind(1, workload_key).bind(2, config_key(config_json)).bind(3, arch);
+  std::vector<std::string> keys;
+  while (rows.step()) keys.push_back(rows.text(0));
+  return keys;
+}
+
+std::vector<StoredWorkload> SqliteDatabase::near(const std::string& workload_json, int limit) const {
+  const WorkloadForm form = workload_form(workload_json);
+  if (form.key.empty()) return {};
+  Statement rows = connection().prepare(R"sql(
+SELECT key, json FROM (
+  SELECT * FROM (SELECT key, json, log2_size - ?2 AS distance FROM workloads WHERE form = ?1 AND log2_size >= ?2
+                 ORDER BY log2_size, key LIMIT ?3)
+  UNION ALL
+  SELECT * FROM (SELECT key, json, ?2 - log2_size AS distance FROM workloads WHERE form = ?1 AND log2_size < ?2
+                 ORDER BY log2_size DESC, key LIMIT ?3)
+) WHERE json <> ?4 ORDER BY distance, key LIMIT ?3 - 1)sql");
+  rows.bind(1, form.key).bind(2, form.log2_size).bind(3, static_cast<int64_t>(std::max(0, limit)) + 1);
+  rows.bind(4, workload_json);
+  std::vector<StoredWorkload> near;
+  while (rows.step()) near.push_back({rows.text(0), rows.text(1)});
+  return near;
+}
+
+int64_t SqliteDatabase::effort(const std::string& workload_key, const std::string& device_name) const {
+  Statement row = connection().prepare(
+      "SELECT count(*) FROM records WHERE workload_id = (SELECT id FROM workloads WHERE key = ?1) AND device_id IN "
+      "(SELECT id FROM devices WHERE name = ?2)");
+  row.bind(1, workload_key).bind(2, device_name);
+  return row.step() ? row.integer(0) : 0;
 }
 
 std::vector<Record> SqliteDatabase::records(const std::string& workload_key) const {
-  return read("r.workload_key = ?1 ORDER BY r.id", workload_key);
+  RecordQuery query(connection(), fmt::format("{} ORDER BY r.id", kOfWorkload));
+  query.bind(2, workload_key);
+  return read(query);
 }
 
 std::vector<Record> SqliteDatabase::best(const std::string& workload_key, const std::string& arch, int limit) const {
-  return fastest(read("r.workload_key = ?1 AND r.outcome = 'ok' ORDER BY r.id", workload_key), arch, limit);
+  return best_of(*this, workload_key, arch, limit);
 }
 
-std::vector<Record> fastest(std::vector<Record> records, const std::string& arch, int limit) {
-  std::erase_if(records,
-                [&](const Record& record) { return !record.outcome.ok() || (!arch.empty() && record.arch != arch); });
-  std::vector<std::pair<double, size_t>> order;
-  for (size_t i = 0; i < records.size(); ++i) order.emplace_back(records[i].outcome.median_us(), i);
-  // Equal times: by content key, so that every file order gives the same.
-  std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : records[a.second].content_key < records[b.second].content_key;
-  });
-  std::vector<Record> sorted;
-  for (const auto& [us, index] : order) {
-    if (static_cast<int64_t>(sorted.size()) >= limit) break;
-    sorted.push_back(std::move(records[index]));
+std::vector<Record> best_of(const Database& database, const std::string& workload_key, const std::string& arch,
+                            int limit) {
+  std::vector<Record> best;
+  for (const RecordGroup& group : database.groups(workload_key)) {
+    if (!arch.empty() && group.device.arch != arch) continue;
+    const std::unique_ptr<RecordStream> stream = database.fastest(group);
+    for (int i = 0; i < limit; ++i) {
+      std::optional<Record> record = stream->next();
+      if (!record) break;
+      best.push_back(std::move(*record));
+    }
   }
-  return sorted;
+  // Equal times: by content key, so that every file order gives the same.
+  std::sort(best.begin(), best.end(), [](const Record& a, const Record& b) {
+    const double a_us = a.outcome.median_us(), b_us = b.outcome.median_us();
+    return a_us != b_us ? a_us < b_us : a.content_key < b.content_key;
+  });
+  if (static_cast<int64_t>(best.size()) > limit) best.erase(best.begin() + std::max(0, limit), best.end());
+  return best;
 }
 
 std::vector<std::string> SqliteDatabase::workload_keys() const {
@@ -177,18 +313,20 @@ std::string SqliteDatabase::workload_json(const std::string& workload_key) const
 
 std::vector<Record> SqliteDatabase::list(const std::string& workload_key, const std::string& outcome, int limit) const {
   if (!outcome.empty()) outcome_kind_from_name(outcome);  // throws for a name that no record can have
-  const std::string condition =
-      fmt::format("{} AND {} ORDER BY r.id DESC LIMIT {}", workload_key.empty() ? "?1 = ''" : "r.workload_key = ?1",
-                  outcome.empty() ? "TRUE" : fmt::format("r.outcome = '{}'", outcome), std::max(0, limit));
-  return read(condition, workload_key);
+  RecordQuery query(connection(), fmt::format("{} AND (?3 = '' OR r.outcome = ?3) ORDER BY r.id DESC LIMIT ?4",
+                                              workload_key.empty() ? "?2 = ''" : kOfWorkload));
+  query.bind(2, workload_key).bind(3, outcome).bind(4, static_cast<int64_t>(std::max(0, limit)));
+  return read(query);
 }
 
 std::optional<Record> SqliteDatabase::find(const std::string& content_key_prefix) const {
   if (content_key_prefix.empty() || content_key_prefix.find_first_not_of("0123456789abcdef") != std::string::npos) {
     throw UsageError(fmt::format("'{}' is no key of a record, nor the start of one", content_key_prefix));
   }
-  std::vector<Record> found =
-      read("substr(r.content_key, 1, length(?1)) = ?1 ORDER BY r.id LIMIT 8", content_key_prefix);
+  // `g` follows the last digit.
+  RecordQuery query(connection(), "r.content_key >= ?2 AND r.content_key < ?2 || 'g' ORDER BY r.content_key LIMIT 2");
+  query.bind(2, content_key_prefix);
+  std::vector<Record> found = read(query);
   if (found.size() > 1) {
     throw UsageError(fmt::format("{}: '{}' is the start of more than one key; give more digits", path_.string(),
                                  content_key_prefix));
@@ -197,7 +335,8 @@ std::optional<Record> SqliteDatabase::find(const std::string& content_key_prefix
 }
 
 std::vector<Record> SqliteDatabase::run_records(int64_t run_id) const {
-  return read("?1 = '' AND t.run_id = ?2 ORDER BY t.trial_index", "", run_id);
+  RecordQuery query(connection(), "TRUE ORDER BY t.trial_index, r.id", run_id);
+  return read(query);
 }
 
 Statistics SqliteDatabase::statistics() const {
@@ -205,8 +344,7 @@ Statistics SqliteDatabase::statistics() const {
   statistics.workloads = connection().integer("SELECT count(*) FROM workloads");
   statistics.runs = connection().integer("SELECT count(*) FROM runs");
   Statement rows = connection().prepare(
-      "SELECT r.outcome, d.name, count(*) FROM records r JOIN devices d ON d.key = r.device_key WHERE r.content_key "
-      "NOT "
+      "SELECT r.outcome, d.name, count(*) FROM records r JOIN devices d ON d.id = r.device_id WHERE r.content_key NOT "
       "IN (SELECT record_key FROM retractions) GROUP BY r.outcome, d.name");
   while (rows.step()) {
     const int64_t count = rows.integer(2);
@@ -218,129 +356,126 @@ Statistics SqliteDatabase::statistics() const {
   return statistics;
 }
 
-namespace {
-
-constexpr const char* kSelectRuns =
-    "SELECT id, model_digest, device_name, seed, limits_json, model_name, started_utc, heartbeat_utc, ended_utc, "
-    "end_reason, (SELECT count(*) FROM trials t WHERE t.run_id = runs.id) FROM runs ";
-
-}  // namespace
-
-RunInfo SqliteDatabase::run_of_row(const Statement& row) const {
-  RunInfo run;
-  run.id = row.integer(0);
-  run.key.model_digest = row.text(1);
-  run.key.device_name = row.text(2);
-  const std::string seed = row.text(3);
-  std::from_chars(seed.data(), seed.data() + seed.size(), run.key.seed);
-  run.key.limits = try_parse_json(row.text(4));
-  run.model_name = row.text(5);
-  run.started_utc = row.text(6);
-  run.heartbeat_utc = row.text(7);
-  run.ended_utc = row.text(8);
-  run.end_reason = row.text(9);
-  run.trials_done = row.integer(10);
-  return run;
-}
-
 std::vector<RunInfo> SqliteDatabase::runs() const {
   std::vector<RunInfo> runs;
-  Statement rows = connection().prepare(std::string(kSelectRuns) + "ORDER BY id");
-  while (rows.step()) {
-    RunInfo run = run_of_row(rows);
-    if (run.key.limits.is_discarded()) {
-      log_warning("{}: run {} is damaged and was skipped", path_.string(), run.id);
+  for (const StoredRun& run : read_runs(connection())) {
+    if (const auto why = why_invalid(run.row)) {
+      log_warning("{}: run {} is damaged and was skipped: {}", path_.string(), run.id, *why);
     } else {
-      runs.push_back(std::move(run));
+      runs.push_back(info_of(run));
     }
   }
   return runs;
 }
 
-RunInfo SqliteDatabase::begin_run(const RunKey& key, const std::string& model_name) {
+RunInfo SqliteDatabase::begin_run(const RunKey& key, const std::string& model_name, const std::string& arguments) {
   require_writable();
-  const std::string hash = run_key(key);
-  const std::string now = utc_now();
+  RunRow run;
+  run.uid = random_uid();
+  run.key = key;
+  run.model_name = storable(model_name, kMostNameBytes);
+  run.arguments = storable(arguments, kMostNameBytes);
+  run.started_utc = run.heartbeat_utc = utc_now();
+  run.host = storable(host_name(), kMostNameBytes);
+  run.user = storable(user_name(), kMostNameBytes);
+  if (const auto why = why_invalid(run)) throw InternalError(fmt::format("a run that cannot be stored: {}", *why));
   Transaction transaction(connection());
-  Statement known = connection().prepare("SELECT id FROM runs WHERE key = ? ORDER BY id LIMIT 1");
-  known.bind(1, hash);
-  int64_t id = 0;
-  if (known.step()) {
-    id = known.integer(0);
+  const std::string hash = run_key(key);
+  const auto latest = [&]() -> std::optional<int64_t> {
+    Statement row = bound(connection(), "SELECT id FROM runs WHERE key = ? ORDER BY id LIMIT 1", hash);
+    return row.step() ? std::optional<int64_t>(row.integer(0)) : std::nullopt;
+  };
+  if (const auto known = latest()) {
     connection()
-        .prepare("UPDATE runs SET heartbeat_utc = ?, ended_utc = '', end_reason = '' WHERE id = ?")
-        .bind(1, now)
-        .bind(2, id)
+        .prepare("UPDATE runs SET heartbeat_utc = ?, ended_utc = '', end_reason = '', summary_json = '' WHERE id = ?")
+        .bind(1, run.heartbeat_utc)
+        .bind(2, *known)
         .run();
   } else {
-    connection()
-        .prepare(
-            "INSERT INTO runs (uid, key, model_digest, device_name, seed, limits_json, model_name, started_utc, "
-            "heartbeat_utc, ended_utc, end_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', '')")
-        .bind(1, random_uid())
-        .bind(2, hash)
-        .bind(3, key.model_digest)
-        .bind(4, key.device_name)
-        .bind(5, std::to_string(key.seed))
-        .bind(6, key.limits.dump())
-        .bind(7, model_name)
-        .bind(8, now)
-        .bind(9, now)
-        .run();
-    id = sqlite3_last_insert_rowid(connection().handle());
+    writer_->insert(run);
   }
-  known.reset();
+  const int64_t id = latest().value();
   transaction.commit();
-  Statement row = connection().prepare(std::string(kSelectRuns) + "WHERE id = ?");
-  row.bind(1, id);
-  if (!row.step()) throw InternalError(fmt::format("{}: run {} is gone", path_.string(), id));
-  return run_of_row(row);
+  return info_of(read_runs(connection(), id).at(0));
 }
 
-void SqliteDatabase::end_run(int64_t run_id, const std::string& reason) {
+void SqliteDatabase::end_run(int64_t run_id, const std::string& reason, const Json& summary) {
   require_writable();
-  const std::string now = utc_now();
+  RunRow end;
+  end.uid = fmt::format("run {}", run_id);
+  end.ended_utc = utc_now();
+  end.end_reason = storable(reason, kMostNameBytes);
+  end.summary = summary;
+  if (const auto why = why_invalid(end)) throw InternalError(fmt::format("an end that cannot be stored: {}", *why));
   Transaction transaction(connection());
   connection()
-      .prepare("UPDATE runs SET heartbeat_utc = ?1, ended_utc = ?1, end_reason = ?2 WHERE id = ?3")
-      .bind(1, now)
-      .bind(2, reason)
-      .bind(3, run_id)
+      .prepare("UPDATE runs SET heartbeat_utc = ?1, ended_utc = ?1, end_reason = ?2, summary_json = ?3 WHERE id = ?4")
+      .bind(1, end.ended_utc)
+      .bind(2, end.end_reason)
+      .bind(3, summary.is_null() ? std::string() : summary.dump())
+      .bind(4, run_id)
       .run();
   transaction.commit();
 }
 
+namespace {
+
+/// The record as it is stored, with its key.
+RecordRow row_of(const Record& record) {
+  RecordRow row;
+  row.record = record;
+  row.record.outcome.message = storable(record.outcome.message, kMostLogBytes);
+  row.record.outcome.log = storable(record.outcome.log, kMostLogBytes);
+  row.record.content_key = content_key(row.record);
+  row.host = storable(host_name(), kMostNameBytes);
+  row.user = storable(user_name(), kMostNameBytes);
+  row.recorded_utc = utc_now();
+  if (const auto why = why_invalid(row)) throw InternalError(fmt::format("a record that cannot be stored: {}", *why));
+  return row;
+}
+
+}  // namespace
+
 std::string SqliteDatabase::add(const Record& record) {
   require_writable();
+  const RecordRow row = row_of(record);
   Transaction transaction(connection());
-  std::string key = insert_record(connection(), record);
+  writer_->insert(row);
   if (record.run_id != 0) {
-    connection()
-        .prepare("UPDATE runs SET heartbeat_utc = ? WHERE id = ?")
-        .bind(1, utc_now())
-        .bind(2, record.run_id)
-        .run();
+    Statement run = connection().prepare("UPDATE runs SET heartbeat_utc = ? WHERE id = ? RETURNING uid");
+    run.bind(1, utc_now()).bind(2, record.run_id);
+    if (!run.step()) throw InternalError(fmt::format("{}: has no run {}", path_.string(), record.run_id));
+    writer_->insert(TrialRow{run.text(0), record.trial_index, row.record.content_key, record.is_default});
+    run.run();
   }
   transaction.commit();
-  return key;
+  return row.record.content_key;
 }
 
 void SqliteDatabase::retract(const std::string& content_key, const std::string& reason) {
   require_writable();
   Transaction transaction(connection());
-  connection()
-      .prepare("INSERT OR IGNORE INTO retractions (record_key, reason) VALUES (?, ?)")
-      .bind(1, content_key)
-      .bind(2, reason)
-      .run();
+  writer_->insert(RetractionRow{content_key, storable(reason, kMostNameBytes)});
   transaction.commit();
 }
 
-std::set<std::string> SqliteDatabase::retracted() const {
-  std::set<std::string> keys;
-  Statement rows = connection().prepare("SELECT record_key FROM retractions");
-  while (rows.step()) keys.insert(rows.text(0));
-  return keys;
+void SqliteDatabase::clear(const std::string& record_key, const std::string& verified_by) {
+  require_writable();
+  Transaction transaction(connection());
+  writer_->insert(ClearanceRow{record_key, verified_by});
+  transaction.commit();
+}
+
+bool SqliteDatabase::holds(const char* sql, const std::string& key) const {
+  return bound(connection(), sql, key).step();
+}
+
+bool SqliteDatabase::is_retracted(const std::string& content_key) const {
+  return holds("SELECT 1 FROM retractions WHERE record_key = ?", content_key);
+}
+
+bool SqliteDatabase::is_cleared(const std::string& content_key) const {
+  return holds("SELECT 1 FROM clearances WHERE record_key = ?", content_key);
 }
 
 std::set<std::string> SqliteDatabase::run_uids() const {

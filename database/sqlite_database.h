@@ -1,6 +1,7 @@
 // SqliteDatabase: the Database in one file.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -8,17 +9,34 @@
 #include <vector>
 
 #include "database/database.h"
-#include "database/record_rows.h"
+#include "database/file_system.h"
+#include "database/record_query.h"
+#include "database/row_writer.h"
 #include "database/schema.h"
 #include "database/sqlite.h"
 
 namespace warpwright {
 
+/// A connection for reading, after all checks. A file of an older schema is read into a temporary database of today's.
+std::unique_ptr<Connection> open_to_read(const std::filesystem::path& path);
+
 class SqliteDatabase : public Database {
  public:
-  SqliteDatabase(const std::filesystem::path& path, OpenMode mode);
+  /// Whether a write-ahead log is safe where the file lies.
+  using LocalFileSystem = std::function<bool(const std::filesystem::path&)>;
+
+  SqliteDatabase(const std::filesystem::path& path, OpenMode mode,
+                 const LocalFileSystem& is_local = is_on_local_file_system);
   /// Closes in silence when close() was not called.
   ~SqliteDatabase() override;
+
+  std::vector<RecordGroup> groups(const std::string& workload_key) const override;
+  std::unique_ptr<RecordStream> fastest(const RecordGroup& group) const override;
+  std::optional<double> default_us(const std::string& workload_key, const std::string& run_uid) const override;
+  std::vector<std::string> objections(const std::string& workload_key, const std::string& config_json,
+                                      const std::string& arch) const override;
+  std::vector<StoredWorkload> near(const std::string& workload_json, int limit) const override;
+  int64_t effort(const std::string& workload_key, const std::string& device_name) const override;
 
   std::vector<Record> records(const std::string& workload_key) const override;
   std::vector<Record> best(const std::string& workload_key, const std::string& arch, int limit) const override;
@@ -30,30 +48,34 @@ class SqliteDatabase : public Database {
   Statistics statistics() const override;
   std::vector<RunInfo> runs() const override;
 
-  RunInfo begin_run(const RunKey& key, const std::string& model_name) override;
-  void end_run(int64_t run_id, const std::string& reason) override;
+  RunInfo begin_run(const RunKey& key, const std::string& model_name, const std::string& arguments) override;
+  void end_run(int64_t run_id, const std::string& reason, const Json& summary) override;
   std::string add(const Record& record) override;
   void retract(const std::string& content_key, const std::string& reason) override;
+  void clear(const std::string& record_key, const std::string& verified_by) override;
   void close() override;
 
   // For reading several files as one.
-  std::set<std::string> retracted() const;
+  bool is_retracted(const std::string& content_key) const;
+  bool is_cleared(const std::string& content_key) const;
   std::set<std::string> run_uids() const;
 
  private:
-  void begin_writing();
+  void begin_writing(bool wal);
   void require_writable() const;
   const Connection& connection() const;
-  std::vector<Record> read(std::string_view condition, std::string_view parameter,
-                           std::optional<int64_t> run_id = std::nullopt) const;
-  RunInfo run_of_row(const Statement& row) const;
+  /// All records of a query that is bound; warns of damaged ones.
+  std::vector<Record> read(RecordQuery& query) const;
+  bool holds(const char* sql, const std::string& key) const;
 
   std::filesystem::path path_;
   OpenMode mode_;
   std::unique_ptr<Connection> connection_;  // null once closed
+  std::unique_ptr<RowWriter> writer_;       // null unless open for writing
 };
 
-/// Fastest ok records of `records` first; `arch` empty: of any.
-std::vector<Record> fastest(std::vector<Record> records, const std::string& arch, int limit);
+/// Database::best by groups and streams.
+std::vector<Record> best_of(const Database& database, const std::string& workload_key, const std::string& arch,
+                            int limit);
 
 }  // namespace warpwright

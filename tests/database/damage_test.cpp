@@ -119,15 +119,16 @@ TEST_F(DamageTest, FlippedBytesNeverCrash) {
 
 TEST_F(DamageTest, DamagedRowsAreSkippedAndTheRestIsRead) {
   fill(5);
-  execute_sql(file(), "UPDATE records SET config_json = '{broken' WHERE id = 1");
+  execute_sql(file(), "UPDATE configs SET json = '{broken' WHERE id = (SELECT config_id FROM records WHERE id = 1)");
   execute_sql(file(), "UPDATE records SET outcome = 'splendid' WHERE id = 2");
-  execute_sql(file(),
-              "UPDATE samples SET us = us * 0.5 WHERE record_key = (SELECT content_key FROM records WHERE id = 3)");
-  execute_sql(file(), "DELETE FROM samples WHERE record_key = (SELECT content_key FROM records WHERE id = 4)");
+  execute_sql(file(), "UPDATE samples SET us = us * 0.5 WHERE record_id = 3");
+  execute_sql(file(), "DELETE FROM samples WHERE record_id = 4");
   auto database = open_database(file(), OpenMode::read_only);
   ::testing::internal::CaptureStderr();
   const std::vector<Record> records = database->records("w1-aa");
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("4 damaged records"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("config is no JSON object"), HasSubstr("'splendid' is no outcome"),
+                    HasSubstr("its content is not that of its key"), HasSubstr("samples and outcome contradict")));
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].config_json, make_record(4).config_json);
 }

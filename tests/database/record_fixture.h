@@ -1,54 +1,19 @@
 // Records and files for the tests of the database.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <filesystem>
 #include <string>
 
 #include "database/database.h"
-#include "database/sqlite.h"
 
 namespace warpwright {
 
 /// Two records are equal if and only if all three are.
-inline Record make_record(int number, double us = 10.0, const std::string& workload = "w1-aa") {
-  Record record;
-  record.workload_key = workload;
-  record.workload_json = R"({"kind":"conv2d"})";
-  record.config_json = fmt::format(R"({{"family":"f","knobs":{{"n":{}}},"space_version":1}})", number);
-  record.device_name = "virtual:rtx4090";
-  record.target_key = "t1-rtx4090";
-  record.target_json = R"({"name":"rtx4090"})";
-  record.arch = "sm_89";
-  record.environment = "virtual, NVRTC 13.0";
-  record.outcome.kind = OutcomeKind::ok;
-  record.outcome.samples_us = {us, us + 1, us + 2};
-  record.outcome.limited_by = "issue";
-  record.source_hash = "s";
-  record.registers = 64;
-  return record;
-}
-
-inline Record failed_record(int number, OutcomeKind kind) {
-  Record record = make_record(number);
-  record.outcome = Outcome{kind, "did not go", "a log", {}, ""};
-  return record;
-}
-
-inline RunKey make_run_key(uint64_t seed = 1) {
-  return RunKey{"digest", "virtual:rtx4090", seed, Json{{"trials", 10}}};
-}
+Record make_record(int number, double us = 10.0, const std::string& workload = "w1-aa");
+Record failed_record(int number, OutcomeKind kind);
+RunKey make_run_key(uint64_t seed = 1);
 
 /// For tests that damage a database: SQL past the interface.
-inline void execute_sql(const std::filesystem::path& path, const std::string& sql) {
-  sqlite3* handle = nullptr;
-  sqlite3_open(path.c_str(), &handle);
-  char* message = nullptr;
-  const int status = sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, &message);
-  const std::string text = message ? message : "";
-  sqlite3_free(message);
-  sqlite3_close(handle);
-  if (status != SQLITE_OK) throw std::runtime_error(text);
-}
+void execute_sql(const std::filesystem::path& path, const std::string& sql);
 
 }  // namespace warpwright
