@@ -6,10 +6,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <string>
 
 #include "src/core/error.h"
+#include "src/reference/example_real.h"
 #include "src/reference/reference.h"
 
 namespace warpwright {
@@ -26,6 +26,7 @@ class ExampleMaker {
   }
 
   Example make() {
+    if (workload_.is_real()) return make_real_example(workload_, random_);
     make_values();
     for (size_t i = 0; i < workload_.inputs.size(); ++i) {
       const TensorForm& form = workload_.inputs[i];
@@ -35,11 +36,8 @@ class ExampleMaker {
   }
 
  private:
-  // Random numbers by our own mapping: the standard's distributions differ from library to library.
-  int64_t uniform(int64_t lo, int64_t hi) {
-    return lo + static_cast<int64_t>(random_() % static_cast<uint64_t>(hi - lo + 1));
-  }
-  float mantissa() { return std::ldexp(static_cast<float>(uniform(1 << 23, (1 << 24) - 1)), -23); }  // [1, 2)
+  int64_t uniform(int64_t lo, int64_t hi) { return random_.uniform(lo, hi); }
+  float mantissa() { return random_.mantissa(); }
   float scale() { return std::ldexp(mantissa(), static_cast<int>(uniform(-8, -3))); }
   /// A float that is `ratio` times `of`, or one rounding beside it.
   float related(float of, float ratio) { return nudged(of * ratio); }
@@ -98,7 +96,7 @@ class ExampleMaker {
   Tensor floats(const TensorForm& form);
 
   const Workload& workload_;
-  std::mt19937_64 random_;
+  ExampleRandom random_;
   Example example_;
 };
 
@@ -153,7 +151,7 @@ void ExampleMaker::make_values() {
     case OpKind::layout:
       return;
     default:
-      throw InternalError("example: the float32 kinds are not there yet");
+      throw InternalError("a float32 kind has an example of its own");
   }
 }
 
@@ -216,7 +214,7 @@ void ExampleMaker::make_fill() {
   } else if (dtype == DType::f32) {
     set_f32("fill", -mantissa());
   } else {
-    example_.values["fill"] = scalar_s32(static_cast<int32_t>(random_()));
+    example_.values["fill"] = scalar_s32(static_cast<int32_t>(random_.bits()));
   }
 }
 
@@ -253,7 +251,7 @@ void ExampleMaker::make_weights() {
     } else if (k % 8 == 5) {
       std::ranges::fill(row, static_cast<uint8_t>(uniform(0, 1) ? code_min(dtype) : code_max(dtype)));
     } else {
-      for (uint8_t& weight : row) weight = static_cast<uint8_t>(random_() >> 56);
+      for (uint8_t& weight : row) weight = static_cast<uint8_t>(random_.bits() >> 56);
     }
   }
   example_.values["weights"] = std::move(weights);
@@ -304,8 +302,9 @@ Tensor ExampleMaker::codes(const TensorForm& form, int32_t zero_point) {
   const uint8_t extremes[4] = {static_cast<uint8_t>(code_min(code_type)), static_cast<uint8_t>(code_max(code_type)),
                                static_cast<uint8_t>(zero_point), static_cast<uint8_t>(zero_point + 1)};
   for (uint8_t& code : tensor.as<uint8_t>()) {
-    const uint64_t bits = random_();
+    const uint64_t bits = random_.bits();
     code = bits % 16 < 4 ? extremes[bits % 4] : static_cast<uint8_t>(bits >> 56);
+    if (form.dtype == DType::boolean) code &= 1;
   }
   return tensor;
 }

@@ -1,4 +1,4 @@
-// concat, layout and move: elements move, none change.
+// concat, layout, move, gather and join: elements move, none change.
 #include <algorithm>
 #include <cstring>
 
@@ -108,6 +108,35 @@ void run_move(const Operation& operation) {
       return gather_elements<uint32_t>(operation);
     default:
       return gather_elements<uint64_t>(operation);
+  }
+}
+
+void run_gather(const Operation& operation) {
+  const Workload& workload = operation.workload;
+  const Rows& rows = workload.rows;
+  const Tensor& x = workload.inputs.size() == 2 ? *operation.inputs[0] : operation.values.at("table");
+  const Tensor& indices = *operation.inputs.back();
+  const int64_t bytes = rows.inner * static_cast<int64_t>(size_bytes(x.dtype));
+  std::byte* to = operation.output.bytes.data();
+  for (int64_t o = 0; o < rows.outer; ++o) {
+    for (int64_t j = 0; j < indices.size(); ++j, to += bytes) {
+      const auto at = static_cast<size_t>(j);
+      int64_t index = indices.dtype == DType::s64 ? indices.as<int64_t>()[at] : indices.as<int32_t>()[at];
+      if (index < 0) index += rows.length;
+      if (index >= 0 && index < rows.length) std::copy_n(&x.bytes[(o * rows.length + index) * bytes], bytes, to);
+    }
+  }
+}
+
+void run_join(const Operation& operation) {
+  const Workload& workload = operation.workload;
+  const int64_t element = static_cast<int64_t>(size_bytes(workload.output.dtype)) * workload.rows.inner;
+  std::byte* to = operation.output.bytes.data();
+  for (int64_t o = 0; o < workload.rows.outer; ++o) {
+    for (size_t k = 0; k < operation.inputs.size(); ++k) {
+      const int64_t bytes = workload.lengths[k] * element;
+      to = std::copy_n(&operation.inputs[k]->bytes[o * bytes], bytes, to);
+    }
   }
 }
 

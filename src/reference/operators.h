@@ -33,6 +33,17 @@ void run_average_pool(const Operation& operation);
 void run_concat(const Operation& operation);
 void run_layout(const Operation& operation);
 void run_move(const Operation& operation);
+void run_real_conv2d(const Operation& operation);
+void run_real_matmul(const Operation& operation);
+void run_map(const Operation& operation);
+void run_reduce(const Operation& operation);
+void run_softmax(const Operation& operation);
+void run_normalize(const Operation& operation);
+void run_real_max_pool(const Operation& operation);
+void run_real_average_pool(const Operation& operation);
+void run_resample(const Operation& operation);
+void run_gather(const Operation& operation);
+void run_join(const Operation& operation);
 
 /// Calls `function` with a value of the C++ type of an 8-bit DType (int8_t or uint8_t).
 template <typename Function>

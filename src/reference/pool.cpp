@@ -1,9 +1,10 @@
-// max_pool and average_pool.
+// Pools of codes and of float32.
 #include <algorithm>
 #include <vector>
 
 #include "src/reference/operators.h"
 #include "src/reference/parallel.h"
+#include "src/reference/real_functions.h"
 #include "src/reference/rounding.h"
 #include "src/reference/tensor_view.h"
 
@@ -101,6 +102,44 @@ void run_average_pool(const Operation& operation) {
         }
       }
     });
+  });
+}
+
+namespace {
+
+/// Calls `pool(plane, p, q)` for every output in order; `plane` are the input's elements.
+template <typename Pool>
+void for_each_real_output(const Operation& operation, Pool pool) {
+  const TensorForm &x_form = operation.workload.inputs[0], &y_form = operation.workload.output;
+  const float* x = operation.inputs[0]->as<float>().data();
+  float* y = operation.output.as<float>().data();
+  parallel_for(y_form.n * y_form.c, [&](int64_t plane) {
+    float* to = y + plane * y_form.h * y_form.w;
+    for (int64_t p = 0; p < y_form.h; ++p) {
+      for (int64_t q = 0; q < y_form.w; ++q) *to++ = pool(x + plane * x_form.h * x_form.w, p, q);
+    }
+  });
+}
+
+}  // namespace
+
+void run_real_max_pool(const Operation& operation) {
+  const Workload& workload = operation.workload;
+  const int64_t width = workload.inputs[0].w;
+  for_each_real_output(operation, [&](const float* x, int64_t p, int64_t q) {
+    float most = -real::kInfinity;
+    for_each_tap(workload, p, q, [&](int64_t h, int64_t w) { most = real::maximum(most, x[h * width + w]); });
+    return most;
+  });
+}
+
+void run_real_average_pool(const Operation& operation) {
+  const Workload& workload = operation.workload;
+  const int64_t width = workload.inputs[0].w;
+  for_each_real_output(operation, [&](const float* x, int64_t p, int64_t q) {
+    float sum = 0;
+    for_each_tap(workload, p, q, [&](int64_t h, int64_t w) { sum += x[h * width + w]; });
+    return sum / static_cast<float>(std::max<int64_t>(average_count(workload, p, q), 1));
   });
 }
 

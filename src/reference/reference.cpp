@@ -54,9 +54,30 @@ void run(const Operation& operation) {
       return run_layout(operation);
     case OpKind::move:
       return run_move(operation);
-    default:
-      throw InternalError("reference: the float32 kinds are not there yet");
+    case OpKind::real_conv2d:
+      return run_real_conv2d(operation);
+    case OpKind::real_matmul:
+      return run_real_matmul(operation);
+    case OpKind::map:
+      return run_map(operation);
+    case OpKind::reduce:
+      return run_reduce(operation);
+    case OpKind::softmax:
+      return run_softmax(operation);
+    case OpKind::normalize:
+      return run_normalize(operation);
+    case OpKind::real_max_pool:
+      return run_real_max_pool(operation);
+    case OpKind::real_average_pool:
+      return run_real_average_pool(operation);
+    case OpKind::resample:
+      return run_resample(operation);
+    case OpKind::gather:
+      return run_gather(operation);
+    case OpKind::join:
+      return run_join(operation);
   }
+  throw InternalError("reference: unknown operator kind");
 }
 
 }  // namespace

@@ -79,8 +79,9 @@ class Naive {
         return move(at);
       case OpKind::move:
         return gather(at);
+      default:
+        throw std::logic_error("kind");
     }
-    throw std::logic_error("kind");
   }
 
   void store_sum(Position at, int32_t sum) { y_.as<int32_t>()[lane(w_.output, at)] = sum; }
@@ -209,11 +210,14 @@ class Naive {
       from =
           lane(form, {source / (form.c * plane), source / form.w % form.h, source % form.w, source / plane % form.c});
     }
-    if (is_code(y.dtype)) return store(at, exists ? code_at(*inputs_[0], from) : s32("fill"));
-    if (y.dtype == DType::s32) {
-      y_.as<int32_t>()[to] = exists ? inputs_[0]->as<int32_t>()[from] : s32("fill");
-    } else {
+    if (is_code(y.dtype) || y.dtype == DType::boolean)
+      return store(at, exists ? code_at(*inputs_[0], from) : s32("fill"));
+    if (y.dtype == DType::f32) {
       y_.as<float>()[to] = exists ? inputs_[0]->as<float>()[from] : f32("fill");
+    } else if (y.dtype == DType::s64) {
+      y_.as<int64_t>()[to] = exists ? inputs_[0]->as<int64_t>()[from] : s32("fill");
+    } else {
+      y_.as<int32_t>()[to] = exists ? inputs_[0]->as<int32_t>()[from] : s32("fill");
     }
   }
 
@@ -226,6 +230,7 @@ class Naive {
 }  // namespace
 
 Tensor run_naive(const Workload& workload, const Values& values, std::span<const Tensor* const> inputs) {
+  if (workload.is_real()) return run_naive_real(workload, values, inputs);
   return Naive(workload, values, inputs).run();
 }
 

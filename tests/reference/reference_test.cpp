@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "src/core/error.h"
+#include "tests/reference/examples/real_workloads.h"
 #include "tests/reference/examples/workloads.h"
 #include "tests/reference/naive.h"
 
@@ -28,7 +29,7 @@ void expect_equal_to_naive(const Workload& workload, uint64_t seed) {
   const Tensor got = run_reference(workload, example.values, inputs);
   const Tensor expected = testing::run_naive(workload, example.values, inputs);
   ASSERT_EQ(got.bytes.size(), expected.bytes.size());
-  EXPECT_TRUE(got.bytes == expected.bytes);
+  for (int64_t i = 0; i < got.size(); ++i) ASSERT_TRUE(equal_element(got, expected, i)) << "element " << i;
 }
 
 TEST(Reference, EqualsTheNaiveImplementationOnProducts) {
@@ -43,6 +44,15 @@ TEST(Reference, EqualsTheNaiveImplementationOnProducts) {
 TEST(Reference, EqualsTheNaiveImplementationOnLightKinds) {
   for (const Workload& workload : testing::light_workloads()) {
     for (uint64_t seed = 1; seed <= 6; ++seed) expect_equal_to_naive(workload, seed);
+  }
+}
+
+TEST(Reference, EqualsTheNaiveImplementationOnFloat32Kinds) {
+  for (const auto& list :
+       {testing::real_product_workloads(), testing::map_workloads(), testing::real_light_workloads()}) {
+    for (const Workload& workload : list) {
+      for (uint64_t seed = 1; seed <= 4; ++seed) expect_equal_to_naive(workload, seed);
+    }
   }
 }
 
