@@ -91,7 +91,8 @@ RecordRow RecordQuery::row() {
   record.outcome.log = rows_.text(13);
   record.outcome.limited_by = rows_.text(14);
   record.objective = rows_.text(15);
-  if (const std::string conditions = rows_.text(16); !conditions.empty()) record.conditions = try_parse_json(conditions);
+  if (const std::string conditions = rows_.text(16); !conditions.empty())
+    record.conditions = try_parse_json(conditions);
   record.source_hash = rows_.text(17);
   record.ptx_hash = rows_.text(18);
   record.cubin_hash = rows_.text(19);

@@ -12,7 +12,8 @@
 
 namespace warpwright {
 
-/// Records that fulfil a condition and are not retracted. Rows that cannot be what was written are left out and counted.
+/// Records that fulfil a condition and are not retracted. Rows that cannot be what was written are left out and
+/// counted.
 class RecordQuery {
  public:
   /// `condition`: SQL over r: records, d: devices, w: workloads, c: configs, t: the trial that made it, with parameters

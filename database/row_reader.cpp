@@ -41,8 +41,8 @@ void read_version_2(const Connection& connection, const Take& take, const Damage
     take(TrialRow{trials.text(0), trials.integer(1), trials.text(2), trials.integer(3) != 0});
   }
   read_pairs<RetractionRow>(connection, "SELECT record_key, reason FROM retractions ORDER BY record_key, reason", take);
-  read_pairs<ClearanceRow>(connection, "SELECT record_key, verified_by FROM clearances ORDER BY record_key, verified_by",
-                           take);
+  read_pairs<ClearanceRow>(connection,
+                           "SELECT record_key, verified_by FROM clearances ORDER BY record_key, verified_by", take);
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ Fault json_fault(std::string_view field, const std::string& text, size_t most_by
 }
 
 Fault json_fault(std::string_view field, const Json& json, size_t most_bytes = kMostJsonBytes) {
-  return json.is_null() ? std::nullopt : json_fault(field, json.dump(-1, ' ', false, Json::error_handler_t::replace),
-                                                    most_bytes);
+  return json.is_null() ? std::nullopt
+                        : json_fault(field, json.dump(-1, ' ', false, Json::error_handler_t::replace), most_bytes);
 }
 
 Fault samples_fault(std::string_view field, const std::vector<double>& samples) {
@@ -70,8 +70,7 @@ Fault fault_of(const RunRow& run) {
                text_fault("started_utc", run.started_utc), text_fault("heartbeat_utc", run.heartbeat_utc),
                text_fault("ended_utc", run.ended_utc), text_fault("end_reason", run.end_reason),
                json_fault("summary", run.summary, kMostSummaryBytes), text_fault("model_name", run.model_name),
-               text_fault("arguments", run.arguments), text_fault("host", run.host),
-               text_fault("user", run.user));
+               text_fault("arguments", run.arguments), text_fault("host", run.host), text_fault("user", run.user));
 }
 
 Fault fault_of(const RecordRow& row) {
@@ -110,17 +109,17 @@ Fault why_invalid(const Record& record) {
     return "samples and outcome contradict each other";
   }
   if (!record.outcome.ok() && !record.warm_samples_us.empty()) return "samples and outcome contradict each other";
-  return first(
-      text_fault("workload key", record.workload_key), json_fault("workload", record.workload_json),
-      json_fault("config", record.config_json), text_fault("device", record.device_name),
-      text_fault("arch", record.arch), text_fault("target key", record.target_key),
-      json_fault("target", record.target_json), text_fault("environment", record.environment),
-      text_fault("objective", record.objective), json_fault("conditions", record.conditions),
-      text_fault("limited_by", record.outcome.limited_by), text_fault("message", record.outcome.message, kMostLogBytes),
-      text_fault("log", record.outcome.log, kMostLogBytes), text_fault("source hash", record.source_hash),
-      text_fault("ptx hash", record.ptx_hash), text_fault("cubin hash", record.cubin_hash),
-      samples_fault("samples", record.outcome.samples_us), samples_fault("warm samples", record.warm_samples_us),
-      numbers_fault(record));
+  return first(text_fault("workload key", record.workload_key), json_fault("workload", record.workload_json),
+               json_fault("config", record.config_json), text_fault("device", record.device_name),
+               text_fault("arch", record.arch), text_fault("target key", record.target_key),
+               json_fault("target", record.target_json), text_fault("environment", record.environment),
+               text_fault("objective", record.objective), json_fault("conditions", record.conditions),
+               text_fault("limited_by", record.outcome.limited_by),
+               text_fault("message", record.outcome.message, kMostLogBytes),
+               text_fault("log", record.outcome.log, kMostLogBytes), text_fault("source hash", record.source_hash),
+               text_fault("ptx hash", record.ptx_hash), text_fault("cubin hash", record.cubin_hash),
+               samples_fault("samples", record.outcome.samples_us),
+               samples_fault("warm samples", record.warm_samples_us), numbers_fault(record));
 }
 
 std::string storable(std::string_view text, size_t most_bytes) {

@@ -33,6 +33,10 @@ TensorMap random_inputs(const Program& program) {
     Tensor tensor(port.dtype, port.shape);
     if (port.dtype == DType::f32) {
       for (float& value : tensor.as<float>()) value = static_cast<float>(random() % 2001) / 1000.0f - 1.0f;
+    } else if (port.dtype == DType::s64) {  // most often indices
+      for (int64_t& value : tensor.as<int64_t>()) value = static_cast<int64_t>(random() % 100);
+    } else if (port.dtype == DType::boolean) {
+      for (uint8_t& value : tensor.as<uint8_t>()) value = static_cast<uint8_t>(random() % 2);
     } else {
       for (std::byte& value : tensor.bytes) value = static_cast<std::byte>(random() & 255);
     }

@@ -28,7 +28,9 @@ bool fits(float got, float expected, const Tolerance& tolerance) {
 
 template <typename Integer>
 double distance(Integer got, Integer expected) {
-  return std::abs(static_cast<double>(got) - static_cast<double>(expected));
+  // Exact before it becomes a double, so that it is 0 of equal numbers alone.
+  const __int128 difference = static_cast<__int128>(got) - expected;
+  return static_cast<double>(difference < 0 ? -difference : difference);
 }
 
 template <typename Integer>

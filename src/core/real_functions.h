@@ -9,8 +9,8 @@
 // exp(x): x is held to [-104, 89]; n = rint(x * kLog2E); r = fma(n, -kLn2Low, fma(n, -kLn2High, x));
 //   p = fl(fma(kExp(r), fl(r * r), r) + 1); y = scaled(p, n), which is fl(fl(p * 2^(n >> 1)) * 2^(n - (n >> 1))).
 // log(x): of 0 -infinity, of x < 0 NaN, of infinity infinity. A subnormal x is multiplied by 2^23 and e = -23, else
-//   e = 0. x = m * 2^k with m in [2/3, 4/3) by the bits of x: k = (bits - 0x3f2aaaab) >> 23, an arithmetic shift; e += k;
-//   f = m - 1; s = fl(f * f); y = fma(e, kLn2, fma(s, fma(kLog(f), f, -1/2), f)).
+//   e = 0. x = m * 2^k with m in [2/3, 4/3) by the bits of x: k = (bits - 0x3f2aaaab) >> 23, an arithmetic shift; e +=
+//   k; f = m - 1; s = fl(f * f); y = fma(e, kLn2, fma(s, fma(kLog(f), f, -1/2), f)).
 // error_function(x): a = |x|. a < 0.875: fma(kErf(fl(a * a)), x, x). Else, with a held to 4: the sign of x on
 //   fl(1 - exp(-kErfc(a))).
 // tanh(x): a = |x|. a < 2^-12: x. a < 0.625: fma(fl(kTanh(s) * s), x, x), s = fl(a * a). Else the sign of x on
@@ -26,11 +26,11 @@
 //   a = |x| and the result's sign as above: e and m of a as in log; f = m - 1; u = fl(m + 1), u' = fl(m - fl(u - 1));
 //   s = fl(f / u), s' = fl(fma(-s, u', fma(-s, u, f)) / u); z = fl(s * s), z' = fma(fl(s + s), s', fma(s, s, -z));
 //   o = fl(z * kAtanh(z)); t = fl(kThird + o), t' = fl(fl(o - fl(t - kThird)) + kThirdLow);
-//   v = fl(z * t), v' = fma(z', t, fma(z, t', fma(z, t, -v))); g = fl(s * v), g' = fma(s', v, fma(s, v', fma(s, v, -g)));
-//   b = fl(s + g), b' = fl(fl(g - fl(b - s)) + fl(g' + s')); d = fl(b * kTwoOverLn2),
-//   d' = fma(b', kTwoOverLn2, fma(b, kTwoOverLn2Low, fma(b, kTwoOverLn2, -d))); c = fl(e + d), c' = fl(fl(d - fl(c -
-//   e)) + d'); h = fl(c + c'), h' = fl(c' - fl(h - c)); t = fl(y * h); beyond 160 the result is infinity, below -160 it
-//   is 0; n = rint(t); f = fl(fl(t - n) + fma(y, h', fma(y, h, -t))); the result is scaled(fma(kExp2(f), f, 1), n).
+//   v = fl(z * t), v' = fma(z', t, fma(z, t', fma(z, t, -v))); g = fl(s * v), g' = fma(s', v, fma(s, v', fma(s, v,
+//   -g))); b = fl(s + g), b' = fl(fl(g - fl(b - s)) + fl(g' + s')); d = fl(b * kTwoOverLn2), d' = fma(b', kTwoOverLn2,
+//   fma(b, kTwoOverLn2Low, fma(b, kTwoOverLn2, -d))); c = fl(e + d), c' = fl(fl(d - fl(c - e)) + d'); h = fl(c + c'),
+//   h' = fl(c' - fl(h - c)); t = fl(y * h); beyond 160 the result is infinity, below -160 it is 0; n = rint(t); f =
+//   fl(fl(t - n) + fma(y, h', fma(y, h, -t))); the result is scaled(fma(kExp2(f), f, 1), n).
 // remainder(x, y): what is left of x when |y| is taken away from |x| as often as it goes, exact, with the sign of x. Of
 //   an infinite x or a zero y NaN.
 #pragma once
@@ -47,7 +47,7 @@ inline constexpr std::array<float, 5> kExp{0x1.fffffcp-2F, 0x1.55548cp-3F, 0x1.5
                                            0x1.6a4d6ep-10F};
 inline constexpr std::array<float, 8> kLog{0x1.555506p-2F, -0x1.fffefap-3F, 0x1.99d05cp-3F, -0x1.559c30p-3F,
                                            0x1.1ed452p-3F, -0x1.f33c0ap-4F, 0x1.1e72a0p-3F, -0x1.07ab70p-3F};
-inline constexpr std::array<float, 7> kErf{0x1.06eba8p-3F, -0x1.812740p-2F, 0x1.ce2d5cp-4F,  -0x1.b7ff8ap-6F,
+inline constexpr std::array<float, 7> kErf{0x1.06eba8p-3F, -0x1.812740p-2F,  0x1.ce2d5cp-4F, -0x1.b7ff8ap-6F,
                                            0x1.5430c8p-8F, -0x1.a4c2bcp-11F, 0x1.49b02ap-14F};
 inline constexpr std::array<float, 8> kErfc{-0x1.5340b4p-13F, 0x1.2123c2p+0F, 0x1.4456fep-1F,   0x1.baecb6p-4F,
                                             -0x1.9a029ep-6F,  0x1.0efab6p-8F, -0x1.bfa4d0p-12F, 0x1.56da46p-16F};

@@ -20,6 +20,9 @@ int64_t batches_in(const ProgramPort& port, const Tensor& tensor) {
     throw UsageError(
         fmt::format("input '{}' is {}, the model takes {}", port.name, name(tensor.dtype), name(port.dtype)));
   }
+  if (!holds_booleans(tensor)) {
+    throw UsageError(fmt::format("input '{}' is boolean and holds a byte that is neither 0 nor 1", port.name));
+  }
   bool fits = tensor.shape.size() == port.shape.size() && tensor.size() == element_count(tensor.shape);
   int64_t batches = 1;
   for (size_t i = 0; fits && i < port.shape.size(); ++i) {

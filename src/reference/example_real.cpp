@@ -32,7 +32,8 @@ class RealExample {
   bool is_product() const { return workload_.kind == OpKind::real_conv2d || workload_.kind == OpKind::real_matmul; }
 
   float number(int least_exponent, int most_exponent) {
-    const float value = std::ldexp(random_.mantissa(), static_cast<int>(random_.uniform(least_exponent, most_exponent)));
+    const float value =
+        std::ldexp(random_.mantissa(), static_cast<int>(random_.uniform(least_exponent, most_exponent)));
     return random_.bits() % 2 == 0 ? value : -value;
   }
 

@@ -31,33 +31,36 @@ struct alignas(64) Lanes {
   }
 };
 
+/// y = function(x), always inline: the loop takes the instructions of the function that it stands in.
+template <float (*kFunction)(float)>
+[[gnu::always_inline]] inline void apply(const float* __restrict x, float* __restrict y, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) y[i] = kFunction(x[i]);
+}
+
 WW_FMA_CLONES void apply_real(MapOp op, const float* x, float* y, int64_t count) {
-  const auto each = [&](auto function) {
-    for (int64_t i = 0; i < count; ++i) y[i] = function(x[i]);
-  };
   switch (op) {
     case MapOp::floor:
-      return each([](float v) { return std::floor(v); });
+      return apply<std::floor>(x, y, count);
     case MapOp::ceil:
-      return each([](float v) { return std::ceil(v); });
+      return apply<std::ceil>(x, y, count);
     case MapOp::round:
-      return each([](float v) { return real::rint(v); });
+      return apply<real::rint>(x, y, count);
     case MapOp::square_root:
-      return each([](float v) { return std::sqrt(v); });
+      return apply<std::sqrt>(x, y, count);
     case MapOp::reciprocal:
-      return each([](float v) { return 1.0F / v; });
+      return apply<real::reciprocal>(x, y, count);
     case MapOp::exponential:
-      return each([](float v) { return real::exp(v); });
+      return apply<real::exp>(x, y, count);
     case MapOp::logarithm:
-      return each([](float v) { return real::log(v); });
+      return apply<real::log>(x, y, count);
     case MapOp::error_function:
-      return each([](float v) { return real::error_function(v); });
+      return apply<real::error_function>(x, y, count);
     case MapOp::tanh:
-      return each([](float v) { return real::tanh(v); });
+      return apply<real::tanh>(x, y, count);
     case MapOp::sine:
-      return each([](float v) { return real::sine(v); });
+      return apply<real::sine>(x, y, count);
     case MapOp::cosine:
-      return each([](float v) { return real::cosine(v); });
+      return apply<real::cosine>(x, y, count);
     default:
       throw InternalError("map: no operation of one float");
   }

@@ -1,5 +1,5 @@
-// The functions of src/core/real_functions.h, on the host. Inline, so that a loop over them takes the instructions of
-// its own function (real_clones.h).
+// The functions of src/core/real_functions.h, on the host. Always inline where a loop over them should take the
+// instructions of the function that it stands in (target_clones.h).
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,13 @@
 
 namespace warpwright::real {
 
+#define WW_INLINE [[gnu::always_inline]] inline
+
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-inline float rint(float x) { return __builtin_nearbyintf(x); }
+WW_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+WW_INLINE float rint(float x) { return __builtin_nearbyintf(x); }
 
 /// Of -0 and +0, +0; NaN if there is one.
 inline float maximum(float a, float b) {
@@ -32,21 +34,21 @@ inline float minimum(float a, float b) {
 }
 
 template <size_t N>
-inline float polynomial(const std::array<float, N>& constants, float t) {
+WW_INLINE float polynomial(const std::array<float, N>& constants, float t) {
   float sum = constants[N - 1];
   for (size_t i = N - 1; i-- > 0;) sum = fma(sum, t, constants[i]);
   return sum;
 }
 
 /// 2^n for n in [-126, 127].
-inline float power_of_two(int32_t n) { return std::bit_cast<float>(static_cast<uint32_t>(n + 127) << 23); }
+WW_INLINE float power_of_two(int32_t n) { return std::bit_cast<float>(static_cast<uint32_t>(n + 127) << 23); }
 /// p * 2^n for n in [-252, 254], rounded once in the end.
-inline float scaled(float p, int32_t n) {
+WW_INLINE float scaled(float p, int32_t n) {
   const int32_t half = n >> 1;
   return p * power_of_two(half) * power_of_two(n - half);
 }
 
-inline float exp(float x) {
+WW_INLINE float exp(float x) {
   float held = x > -104.0F ? x : -104.0F;
   held = held < 89.0F ? held : 89.0F;
   const float n = rint(held * kLog2E);
@@ -59,14 +61,14 @@ inline float exp(float x) {
 struct Split {
   float m, e;
 };
-inline Split split(float x) {
+WW_INLINE Split split(float x) {
   const bool small = x < std::numeric_limits<float>::min();
   const uint32_t bits = std::bit_cast<uint32_t>(small ? x * 0x1p23F : x);
   const int32_t k = static_cast<int32_t>(bits - 0x3f2aaaab) >> 23;
   return {std::bit_cast<float>(bits - (static_cast<uint32_t>(k) << 23)), static_cast<float>(small ? k - 23 : k)};
 }
 
-inline float log(float x) {
+WW_INLINE float log(float x) {
   const auto [m, e] = split(x);
   const float f = m - 1.0F, s = f * f;
   const float y = fma(e, kLn2, fma(s, fma(polynomial(kLog, f), f, -0.5F), f));
@@ -74,7 +76,7 @@ inline float log(float x) {
   return x > 0.0F && x < kInfinity ? y : special;
 }
 
-inline float error_function(float x) {
+WW_INLINE float error_function(float x) {
   const float a = std::fabs(x);
   const float near = fma(polynomial(kErf, a * a), x, x);
   const float held = a < 4.0F ? a : 4.0F;
@@ -82,7 +84,7 @@ inline float error_function(float x) {
   return a < 0.875F || x != x ? near : far;
 }
 
-inline float tanh(float x) {
+WW_INLINE float tanh(float x) {
   const float a = std::fabs(x), s = a * a;
   const float near = fma(polynomial(kTanh, s) * s, x, x);
   const float far = std::copysign(1.0F - 2.0F / (exp(a + a) + 1.0F), x);
@@ -124,6 +126,8 @@ inline float turned(float r, uint32_t q) {
   const float y = (q & 1) != 0 ? cos : sin;
   return (q & 2) != 0 ? -y : y;
 }
+WW_INLINE float reciprocal(float x) { return 1.0F / x; }
+
 inline float sine(float x) {
   if (!(std::fabs(x) < kInfinity)) return kNaN;
   const auto [r, q] = reduced(x);
@@ -191,5 +195,7 @@ inline float remainder(float x, float y) {
   }
   return std::copysign(scaled(static_cast<float>(left), static_cast<int32_t>(exponent(b_bits)) - 150), x);
 }
+
+#undef WW_INLINE
 
 }  // namespace warpwright::real

@@ -45,6 +45,9 @@ int64_t count_batches(const Program& program, const TensorMap& inputs) {
       throw UsageError(
           fmt::format("input `{}` has type {}, the model takes {}", port.name, name(tensor.dtype), name(port.dtype)));
     }
+    if (!holds_booleans(tensor)) {
+      throw UsageError(fmt::format("input `{}` is boolean and holds a byte that is neither 0 nor 1", port.name));
+    }
     const int64_t count = batches_in(tensor, port);
     if (count < 1) {
       throw UsageError(fmt::format("input `{}` has shape {}, the model takes {} (or several in the first dimension)",

@@ -61,10 +61,11 @@ TEST(File, temporary_folders_vanish) {
 
 TEST(Npy, round_trips_every_type_and_rank) {
   TemporaryFolder folder;
-  for (DType dtype : {DType::s8, DType::u8, DType::s32, DType::f32}) {
+  for (DType dtype : {DType::s8, DType::u8, DType::s32, DType::f32, DType::s64, DType::boolean}) {
     for (const Shape& shape : {Shape{}, Shape{3}, Shape{2, 3}, Shape{0, 4}, Shape{1, 2, 3, 4}}) {
       Tensor tensor(dtype, shape);
-      for (size_t i = 0; i < tensor.bytes.size(); ++i) tensor.bytes[i] = static_cast<std::byte>(i * 37);
+      for (size_t i = 0; i < tensor.bytes.size(); ++i)
+        tensor.bytes[i] = static_cast<std::byte>(dtype == DType::boolean ? i % 2 : i * 37);
       write_npy(folder.path() / "t.npy", tensor);
       EXPECT_EQ(read_npy(folder.path() / "t.npy"), tensor);
     }
@@ -90,6 +91,10 @@ TEST(Npy, bad_files_are_refused_by_name) {
   };
   refused(with("<f4", ">f4"));
   refused(with("<f4", "<f8"));
+  write_npy(path, Tensor(DType::boolean, {4}));
+  std::string flags = read_file(path);
+  flags.back() = 2;
+  refused(flags);
   refused(with("False", "True "));
   refused(with("(4,4)", "(4,9)"));
   refused(with("(4,4)", "(-4,)"));

@@ -206,9 +206,7 @@ class NaiveReal {
     const TensorForm& form = w_.inputs[0];
     return x(((n * form.c + c) * form.h + h) * form.w + w);
   }
-  bool inside(int64_t h, int64_t w) const {
-    return h >= 0 && h < w_.inputs[0].h && w >= 0 && w < w_.inputs[0].w;
-  }
+  bool inside(int64_t h, int64_t w) const { return h >= 0 && h < w_.inputs[0].h && w >= 0 && w < w_.inputs[0].w; }
 
   void element(int64_t e, int64_t n, int64_t c, int64_t h, int64_t w) {
     switch (w_.kind) {
@@ -270,9 +268,9 @@ class NaiveReal {
     size_t input = 0, constant = 0;
     for (const MapOperand& operand : map.operands) {
       int64_t rest = e, offset = 0;
-      for (size_t k = map.extents.size(); k-- > 0; rest /= map.extents[k]) offset += rest % map.extents[k] * operand.steps[k];
-      const Tensor& from =
-          operand.constant ? values_.at("constant" + std::to_string(constant++)) : *inputs_[input++];
+      for (size_t k = map.extents.size(); k-- > 0; rest /= map.extents[k])
+        offset += rest % map.extents[k] * operand.steps[k];
+      const Tensor& from = operand.constant ? values_.at("constant" + std::to_string(constant++)) : *inputs_[input++];
       numbers.push_back(number_at(from, offset));
     }
     for (const MapInstruction& instruction : map.instructions) {
@@ -283,8 +281,8 @@ class NaiveReal {
         numbers.push_back(convert(instruction.op, argument(0)));
       } else {
         const Number b = argument(instruction.arguments.size() - 1);
-        numbers.push_back(std::visit(
-            [&](auto a) { return of_numbers(instruction.op, a, std::get<decltype(a)>(b)); }, argument(0)));
+        numbers.push_back(
+            std::visit([&](auto a) { return of_numbers(instruction.op, a, std::get<decltype(a)>(b)); }, argument(0)));
       }
     }
     return numbers.back();
@@ -296,9 +294,7 @@ class NaiveReal {
     return (e / rows.inner * rows.length + i) * rows.inner + e % rows.inner;
   }
   /// Row of an element of [outer, length, inner].
-  int64_t row_of(int64_t e) const {
-    return e / (w_.rows.length * w_.rows.inner) * w_.rows.inner + e % w_.rows.inner;
-  }
+  int64_t row_of(int64_t e) const { return e / (w_.rows.length * w_.rows.inner) * w_.rows.inner + e % w_.rows.inner; }
 
   template <typename T, typename Element, typename Take, typename Join>
   T by_lanes(T start, Element element, Take take, Join join) const {
@@ -330,11 +326,14 @@ class NaiveReal {
       case ReductionOp::product:
         return by_lanes(T{1}, element, multiply, multiply);
       case ReductionOp::sum_square:
-        if constexpr (kFloat) return by_lanes(T{0}, element, [](T a, T b) { return std::fma(b, b, a); }, add);
-        return by_lanes(T{0}, element, [&](T a, T b) { return add(a, multiply(b, b)); }, add);
+        if constexpr (kFloat)
+          return by_lanes(
+              T{0}, element, [](T a, T b) { return std::fma(b, b, a); }, add);
+        return by_lanes(
+            T{0}, element, [&](T a, T b) { return add(a, multiply(b, b)); }, add);
       case ReductionOp::sum_abs:
-        return by_lanes(T{0}, element, [&](T a, T b) { return add(a, b < 0 || (b == 0 && kFloat) ? multiply(b, T(-1)) : b); },
-                        add);
+        return by_lanes(
+            T{0}, element, [&](T a, T b) { return add(a, b < 0 || (b == 0 && kFloat) ? multiply(b, T(-1)) : b); }, add);
       default:
         break;
     }

@@ -82,9 +82,9 @@ TEST(RealFunctions, PowerIsNearAndRemainderExact) {
 }
 
 TEST(RealFunctions, SpecialCasesAreThoseOfC) {
-  const float specials[] = {0.0F,  -0.0F,     1.0F,      -1.0F,     2.0F,   -2.0F,   3.0F,   -3.0F,       0.5F,
-                            -0.5F, INFINITY,  -INFINITY, NAN,       1e-45F, -1e-45F, 3e38F,  -3e38F,      1.0000001F,
-                            1e30F, 16777216.F, -16777218.F, 8388607.5F, 2.5F,   -1e30F, 0x1p-126F};
+  const float specials[] = {0.0F,  -0.0F,      1.0F,        -1.0F,      2.0F,   -2.0F,   3.0F,     -3.0F,  0.5F,
+                            -0.5F, INFINITY,   -INFINITY,   NAN,        1e-45F, -1e-45F, 3e38F,    -3e38F, 1.0000001F,
+                            1e30F, 16777216.F, -16777218.F, 8388607.5F, 2.5F,   -1e30F,  0x1p-126F};
   const auto equal = [](float a, double b) {
     return (std::isnan(a) && std::isnan(b)) || (ulps(b, a) <= 1 && std::signbit(a) == std::signbit(b));
   };

@@ -37,10 +37,11 @@ extern "C" __global__ void k(const float* a, const float* b, float* out) {
 
 /// Bits of all kinds of floats: any, around the functions' bounds, small integers and halves, powers that are finite.
 std::vector<float> numbers(uint32_t seed) {
-  constexpr float kSpecial[] = {0.0F,       -0.0F,      1.0F,     -1.0F,      2.0F,     0.5F,      -0.5F,      INFINITY,
-                                -INFINITY,  NAN,        1e-45F,   -1e-45F,    1.2e-38F, 3.4e38F,   -3.4e38F,   88.7228F,
-                                -103.9721F, -87.33654F, 0.875F,   0.6249999F, 0.625F,   0.785398F, 0.7853982F, 1.5707964F,
-                                0x1p-12F,   16777216.F, 8388609.F, 3.0F,      -3.0F,    160.0F,    0.6666667F, 1.3333334F};
+  constexpr float kSpecial[] = {0.0F,      -0.0F,      1.0F,       -1.0F,      2.0F,       0.5F,       -0.5F,
+                                INFINITY,  -INFINITY,  NAN,        1e-45F,     -1e-45F,    1.2e-38F,   3.4e38F,
+                                -3.4e38F,  88.7228F,   -103.9721F, -87.33654F, 0.875F,     0.6249999F, 0.625F,
+                                0.785398F, 0.7853982F, 1.5707964F, 0x1p-12F,   16777216.F, 8388609.F,  3.0F,
+                                -3.0F,     160.0F,     0.6666667F, 1.3333334F};
   std::mt19937 random(seed);
   std::vector<float> out(kCount);
   for (float& value : out) {
@@ -49,7 +50,8 @@ std::vector<float> numbers(uint32_t seed) {
     value = std::bit_cast<float>(bits);
     if (pick == 0) value = kSpecial[bits % std::size(kSpecial)];
     if (pick == 1) value = static_cast<float>(static_cast<int32_t>(bits % 81) - 40) * 0.5F;
-    if (pick >= 2 && pick < 6) value = std::ldexp(static_cast<float>(static_cast<int32_t>(bits)), -(20 + 2 * static_cast<int>(pick)));
+    if (pick >= 2 && pick < 6)
+      value = std::ldexp(static_cast<float>(static_cast<int32_t>(bits)), -(20 + 2 * static_cast<int>(pick)));
     if (pick == 6) value = std::nextafter(kSpecial[bits % std::size(kSpecial)], 1.0F);
   }
   return out;
@@ -60,9 +62,17 @@ std::vector<float> expected(size_t function, const std::vector<float>& a, const 
   for (size_t i = 0; i < kCount; ++i) {
     const float x = a[i], y = b[i];
     const float sign = x > 0 ? 1.0F : x < 0 ? -1.0F : x == 0 ? 0.0F : x;
-    const float values[kFunctions] = {real::exp(x),     real::log(x),      real::error_function(x), real::tanh(x),
-                                      real::sine(x),    real::cosine(x),   real::power(x, y),       real::remainder(x, y),
-                                      real::maximum(x, y), real::minimum(x, y), sign};
+    const float values[kFunctions] = {real::exp(x),
+                                      real::log(x),
+                                      real::error_function(x),
+                                      real::tanh(x),
+                                      real::sine(x),
+                                      real::cosine(x),
+                                      real::power(x, y),
+                                      real::remainder(x, y),
+                                      real::maximum(x, y),
+                                      real::minimum(x, y),
+                                      sign};
     out[i] = values[function];
   }
   return out;
@@ -85,7 +95,8 @@ TEST(RealFunctionsText, GivesTheBitsOfTheReference) {
   Launch launch;
   launch.kernel = run.device->load(kernel);
   launch.shape = testing::shape_of(kCtas, kThreads);
-  launch.arguments = {bind_address(run.upload(a, "a", true)), bind_address(run.upload(b, "b", true)), bind_address(out)};
+  launch.arguments = {bind_address(run.upload(a, "a", true)), bind_address(run.upload(b, "b", true)),
+                      bind_address(out)};
   const Outcome outcome = run.device->launch(launch);
   ASSERT_EQ(outcome.kind, OutcomeKind::ok) << outcome.message;
   const auto got = run.download<float>(out, kFunctions * kCount);

@@ -53,8 +53,10 @@ bool is_taken(MapOp op, DType dtype) {
 }  // namespace
 
 Workload real_conv2d_workload(TensorForm x, int64_t outputs, int64_t groups, Window window) {
-  const int64_t h = extent_of(x.h, window.pad_top + window.pad_bottom, window.kernel_h, window.dilation_h, window.stride_h);
-  const int64_t w = extent_of(x.w, window.pad_left + window.pad_right, window.kernel_w, window.dilation_w, window.stride_w);
+  const int64_t h =
+      extent_of(x.h, window.pad_top + window.pad_bottom, window.kernel_h, window.dilation_h, window.stride_h);
+  const int64_t w =
+      extent_of(x.w, window.pad_left + window.pad_right, window.kernel_w, window.dilation_w, window.stride_w);
   Workload workload = of_one(OpKind::real_conv2d, x, nchw_form(f32, x.n, outputs, h, w));
   workload.groups = groups;
   workload.window = window;
@@ -124,14 +126,15 @@ std::vector<Workload> map_workloads() {
   broadcast.extents = {4, 5, 6, 7};
   broadcast.operands = {operand(f32, {210, 42, 7, 1}), operand(f32, {0, 7, 0, 1}), operand(f32, {0, 0, 1, 0}, true),
                         operand(f32, {0, 0, 0, 0}, true)};
-  broadcast.instructions = {{MapOp::multiply, {1, 2}}, {MapOp::add, {0, 4}}, {MapOp::maximum, {5, 3}},
-                            {MapOp::divide, {6, 3}}};
+  broadcast.instructions = {
+      {MapOp::multiply, {1, 2}}, {MapOp::add, {0, 4}}, {MapOp::maximum, {5, 3}}, {MapOp::divide, {6, 3}}};
   list.push_back(map_workload(broadcast));
   // A transposed operand; a table of s32 beside f32; one element; rows that are read every second element.
   Map turned;
   turned.extents = {13, 11};
   turned.operands = {operand(f32, {1, 13}), operand(s32, {0, 1}), operand(DType::u8, {11, 1})};
-  turned.instructions = {{MapOp::to_f32, {1}}, {MapOp::to_f32, {2}}, {MapOp::subtract, {4, 3}}, {MapOp::multiply, {5, 0}}};
+  turned.instructions = {
+      {MapOp::to_f32, {1}}, {MapOp::to_f32, {2}}, {MapOp::subtract, {4, 3}}, {MapOp::multiply, {5, 0}}};
   list.push_back(map_workload(turned));
   Map one;
   one.operands = {operand(f32, {}), operand(f32, {})};
@@ -146,14 +149,14 @@ std::vector<Workload> map_workloads() {
   Map quantize;
   quantize.extents = {3, 1000};
   quantize.operands = {operand(f32, {1000, 1}), operand(f32, {0, 0}), operand(s32, {1, 0})};
-  quantize.instructions = {{MapOp::divide, {0, 1}}, {MapOp::round, {3}}, {MapOp::to_s32, {4}}, {MapOp::add, {5, 2}},
-                           {MapOp::to_u8, {6}}};
+  quantize.instructions = {
+      {MapOp::divide, {0, 1}}, {MapOp::round, {3}}, {MapOp::to_s32, {4}}, {MapOp::add, {5, 2}}, {MapOp::to_u8, {6}}};
   list.push_back(map_workload(quantize));
   Map elu;
   elu.extents = {3000};
   elu.operands = {operand(f32, {1}), operand(f32, {0}, true), operand(f32, {0}, true)};
-  elu.instructions = {{MapOp::less, {1, 0}}, {MapOp::exponential, {0}}, {MapOp::subtract, {4, 2}},
-                      {MapOp::select, {3, 0, 5}}};
+  elu.instructions = {
+      {MapOp::less, {1, 0}}, {MapOp::exponential, {0}}, {MapOp::subtract, {4, 2}}, {MapOp::select, {3, 0, 5}}};
   list.push_back(map_workload(elu));
   return list;
 }
@@ -213,7 +216,8 @@ void add_pools(std::vector<Workload>& list) {
 
 void add_movements(std::vector<Workload>& list) {
   const auto gather = [&](DType dtype, DType index, Rows rows, int64_t picks, bool table) {
-    Workload workload = of_one(OpKind::gather, list_form(index, picks), list_form(dtype, rows.outer * picks * rows.inner));
+    Workload workload =
+        of_one(OpKind::gather, list_form(index, picks), list_form(dtype, rows.outer * picks * rows.inner));
     if (!table) workload.inputs.insert(workload.inputs.begin(), list_form(dtype, rows.elements()));
     workload.rows = rows;
     list.push_back(workload);
