@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "src/reference/reference.h"
+#include "tests/reference/examples/real_workloads.h"
 #include "tests/reference/examples/workloads.h"
 
 namespace warpwright {
@@ -134,6 +135,61 @@ TEST(Example, TellsWrongScalingOfAveragesApart) {
     for (int64_t i = 0; i < right.size(); ++i) ties += right.as<int8_t>()[i] != beside.as<int8_t>()[i];
   }
   EXPECT_GT(ties, 1000);
+}
+
+/// Elements of a product of matrices that another way to sum gives otherwise.
+int64_t other_sums(const Workload& workload, uint64_t seed, const std::function<float(float, float, float)>& add,
+                   bool backwards) {
+  const Example example = make_example(workload, seed);
+  const Tensor right = run_reference(workload, example.values, pointers(example.inputs));
+  Tensor other(DType::f32, {right.size()});
+  const int64_t depth = workload.inputs[0].c, columns = workload.output.c;
+  const auto a = example.inputs[0].as<float>(), b = example.inputs[1].as<float>();
+  int64_t count = 0;
+  for (int64_t i = 0; i < right.size(); ++i) {
+    float sum = 0;
+    for (int64_t step = 0; step < depth; ++step) {
+      const int64_t k = backwards ? depth - 1 - step : step;
+      sum = add(a[i / columns * depth + k], b[k * columns + i % columns], sum);
+    }
+    other.as<float>()[i] = sum;
+    if (!equal_element(right, other, i)) ++count;
+  }
+  return count;
+}
+
+TEST(Example, TellsSumsInAnotherOrderOrWithAnotherRoundingApart) {
+  const Workload workload = testing::real_matmul_workload(1, 16, 64, 64, false, false);
+  const auto fused = [](float a, float b, float sum) { return std::fma(a, b, sum); };
+  const auto rounded = [](float a, float b, float sum) {
+    const volatile float product = a * b;
+    return sum + product;
+  };
+  int64_t backwards = 0, twice_rounded = 0;
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    EXPECT_EQ(other_sums(workload, seed, fused, false), 0);
+    backwards += other_sums(workload, seed, fused, true);
+    twice_rounded += other_sums(workload, seed, rounded, false);
+  }
+  EXPECT_GT(backwards, 2000);  // of 8192
+  EXPECT_GT(twice_rounded, 2000);
+}
+
+TEST(Example, HasIndicesInsideAndOutsideOfATable) {
+  Workload workload;
+  workload.kind = OpKind::gather;
+  workload.rows = {1, 50, 8};
+  workload.inputs = {nchw_form(DType::s64, 1, 400, 1, 1)};
+  workload.output = nchw_form(DType::f32, 1, 3200, 1, 1);
+  const Example example = make_example(workload, 1);
+  int64_t negative = 0, outside = 0;
+  for (const int64_t index : example.inputs[0].as<int64_t>()) {
+    negative += index < 0 && index >= -50 ? 1 : 0;
+    outside += index < -50 || index >= 50 ? 1 : 0;
+  }
+  EXPECT_GT(negative, 100);
+  EXPECT_GT(outside, 5);
+  EXPECT_LT(outside, 100);
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ Workload conv2d(Draw& draw) {
     workload.groups = draw.between(2, 4);
     c *= workload.groups, k *= workload.groups;
   }
-  workload.inputs = {nchw_form(f32, draw.chance(70) ? 1 : draw.between(2, 4), c, draw.between(1, 20), draw.between(1, 20))};
+  workload.inputs = {
+      nchw_form(f32, draw.chance(70) ? 1 : draw.between(2, 4), c, draw.between(1, 20), draw.between(1, 20))};
   workload.window = window(draw);
   workload.epilogue.bias = draw.chance(60);
   set_output(workload, k);
