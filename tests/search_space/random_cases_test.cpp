@@ -44,7 +44,7 @@ TEST(RandomCase, DependsOnItsSeedAlone) {
 TEST(RandomWorkload, ComesInEveryForm) {
   Draw draw(3);
   std::map<std::string, int> seen;
-  for (int drawn = 0; drawn < 4000; ++drawn) {
+  for (int drawn = 0; drawn < 6000; ++drawn) {
     const Workload workload = random_workload(draw);
     ++seen[std::string(name(workload.kind))];
     seen["transposed"] += workload.kind == OpKind::matmul && workload.transposed;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "src/core/error.h"
+#include "tests/search_space/random/random_real_workload.h"
 
 namespace warpwright::testing {
 
@@ -278,10 +279,11 @@ Workload move(Draw& draw) {
   workload.kind = OpKind::move;
   const Pixels all = pixels(draw);
   const int64_t c = channels(draw), n = all.n, h = all.h, w = all.w;
-  const DType dtype = draw.chance(75) ? code(draw) : draw.one_of({DType::s32, DType::f32});
+  const DType dtype = draw.chance(75) ? code(draw) : draw.one_of({DType::s32, DType::f32, DType::s64, DType::boolean});
   Shape y;
   workload.movement = random_movement(draw, {n, c, h, w}, y);
-  const bool from_nhwc = dtype != DType::f32 && draw.chance(70), to_nhwc = is_code(dtype) && draw.chance(70);
+  const bool from_nhwc = (is_code(dtype) || dtype == DType::s32) && draw.chance(70),
+             to_nhwc = is_code(dtype) && draw.chance(70);
   workload.inputs = {from_nhwc ? form(draw, dtype, n, h, w, c) : nchw_form(dtype, n, c, h, w)};
   workload.output = to_nhwc ? form(draw, dtype, y[0], y[2], y[3], y[1]) : nchw_form(dtype, y[0], y[1], y[2], y[3]);
   return workload;
@@ -301,7 +303,7 @@ Workload conversion(Draw& draw) {
 }
 
 Workload any_kind(Draw& draw) {
-  switch (draw.between(0, 11)) {
+  switch (draw.between(0, 16)) {
     case 0:
       return pool(draw);
     case 1:
@@ -315,6 +317,12 @@ Workload any_kind(Draw& draw) {
       return dense(draw);
     case 6:
       return matmul(draw);
+    case 7:
+    case 8:
+    case 9:
+    case 10:
+    case 11:
+      return random_real_workload(draw);
     default:
       return conv2d(draw);
   }
