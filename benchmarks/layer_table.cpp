@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <filesystem>
 #include <thread>
 #include <variant>
@@ -73,28 +74,54 @@ class TimingRunner : public Runner {
   }
   const Target& target() const override { return benches_.front().target(); }
   std::string device_name() const override { return device_; }
-  std::vector<TrialResult> run(const std::vector<Trial>& trials,
-                               const std::function<void(size_t, const TrialResult&)>& done) override {
-    std::vector<TrialResult> results(trials.size());
-    std::atomic<size_t> next{0};
-    {
-      std::vector<std::jthread> threads;
-      for (TimingBench& bench : benches_) {
-        threads.emplace_back([&] {
-          for (size_t i = next++; i < trials.size(); i = next++) {
-            results[i].outcome = bench.time(trials[i].workload, trials[i].config, example_, &results[i].kernel);
-          }
-        });
-      }
+  Evidence evidence() const override { return Evidence::virtual_device; }
+  void submit(uint64_t ticket, Trial trial) override { submitted_.emplace_back(ticket, std::move(trial)); }
+  /// Times all that is submitted when the first result is asked for.
+  FinishedTrial next() override {
+    if (ended_.empty()) time_submitted();
+    FinishedTrial finished = std::move(ended_.front());
+    ended_.pop_front();
+    return finished;
+  }
+  void cancel() override {
+    submitted_.clear();
+    ended_.clear();
+  }
+  std::vector<TrialResult> interleave(const Workload& workload, const std::vector<Config>& configs,
+                                      const IsDecided&) override {
+    std::vector<TrialResult> results(configs.size());  // times of the virtual clock do not vary
+    for (size_t i = 0; i < configs.size(); ++i) {
+      results[i].outcome = benches_.front().time(workload, configs[i], example_, &results[i].kernel);
     }
-    for (size_t i = 0; i < trials.size(); ++i) done(i, results[i]);
     return results;
   }
 
  private:
   std::string device_;
+  void time_submitted() {
+    std::vector<FinishedTrial> finished(submitted_.size());
+    std::atomic<size_t> next{0};
+    {
+      std::vector<std::jthread> threads;
+      for (TimingBench& bench : benches_) {
+        threads.emplace_back([&] {
+          for (size_t i = next++; i < finished.size(); i = next++) {
+            const Trial& trial = submitted_[i].second;
+            TrialResult& result = finished[i].result;
+            finished[i].ticket = submitted_[i].first;
+            result.outcome = bench.time(trial.workload, trial.config, example_, &result.kernel);
+          }
+        });
+      }
+    }
+    for (FinishedTrial& each : finished) ended_.push_back(std::move(each));
+    submitted_.clear();
+  }
+
   const Example& example_;
   std::vector<TimingBench> benches_;
+  std::vector<std::pair<uint64_t, Trial>> submitted_;
+  std::deque<FinishedTrial> ended_;
 };
 
 /// Time that the card needs for the multiply-adds alone, or to bring every byte in once and out once.

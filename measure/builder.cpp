@@ -23,6 +23,7 @@ std::vector<std::variant<CompiledKernel, Outcome>> compile_all(const std::vector
   std::atomic<bool> failed{false};
   std::mutex mutex;
   std::exception_ptr failure;
+  const StopCheck stop = [&options] { return options.stop != nullptr && *options.stop; };
 
   const auto compile_some = [&](size_t lane) {
     try {
@@ -30,7 +31,7 @@ std::vector<std::variant<CompiledKernel, Outcome>> compile_all(const std::vector
       for (size_t i = next++; i < jobs.size() && !failed; i = next++) {
         const std::filesystem::path stem = folder.path() / fmt::format("kernel-{}", i);
         results[i] = compile_in_worker(worker, {options.nvrtc_path, jobs[i].arch, jobs[i].source, stem},
-                                       {options.compile_timeout_s, options.stop});
+                                       {options.compile_timeout_s, stop});
         protocol::remove_binaries(stem);
       }
     } catch (...) {

@@ -3,27 +3,36 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "measure/card_clocks.h"
 #include "measure/trial_buffers.h"
 #include "src/core/config.h"
 #include "src/core/kernel.h"
+#include "src/device/card_state.h"
 #include "src/device/device.h"
 
 namespace warpwright {
 
 using DeviceFactory = std::function<std::unique_ptr<Device>(std::string_view name, const DeviceOptions& options)>;
 
+using CardStateReader = std::function<std::optional<CardState>(std::string_view device)>;
+
 struct Measurement {
   Outcome outcome;
   double verify_s = 0, run_s = 0;
+  std::vector<double> warm_samples_us;  // with a warm L2
+  CardClocks clocks;                    // of a card, right after the samples with a cold L2
 };
 
 /// Opens devices by name and keeps a card open; a virtual device is opened anew for each trial, checked for the
 /// verification and fast for the time.
 class Meter {
  public:
-  Meter(DeviceFactory open_device, std::string device_name);
+  /// `card_state` may be empty.
+  Meter(DeviceFactory open_device, std::string device_name, CardStateReader card_state = {});
 
   struct Plan {
     const TrialData& data;
@@ -38,9 +47,14 @@ class Meter {
   /// The card, or the virtual device in its checked mode.
   const Device& device();
 
+  class Bench;
+
  private:
+  Outcome time_warm(Bench& bench, TimingOptions timing, Outcome cold, Measurement& result) const;
+
   DeviceFactory open_device_;
   std::string device_name_;
+  CardStateReader card_state_;
   std::unique_ptr<Device> card_;
 };
 

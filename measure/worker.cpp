@@ -12,6 +12,7 @@
 #include "measure/worker_protocol.h"
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
+#include "src/device/card_state.h"
 #include "src/reference/oracle.h"
 
 namespace warpwright {
@@ -94,7 +95,7 @@ Compiler& Worker::compiler(const std::string& nvrtc_path) {
 }
 
 Meter& Worker::meter(const std::string& device) {
-  return meters_.try_emplace(device, parts_.open_device, device).first->second;
+  return meters_.try_emplace(device, parts_.open_device, device, parts_.card_state).first->second;
 }
 
 Json Worker::environment(const protocol::EnvironmentRequest& request) {
@@ -111,6 +112,7 @@ Json Worker::environment(const protocol::EnvironmentRequest& request) {
   answer.target = device.target();
   answer.evidence = device.evidence();
   answer.device_description = device.description();
+  answer.card_id = parts_.card_id(request.device);
   answer.compiler = nvrtc.version();
   return to_json(answer);
 }
@@ -139,7 +141,8 @@ Json Worker::measure(protocol::MeasureRequest request) {
   const Measurement measured =
       meter(request.device)
           .measure({data, request.kernel, request.source.launch, request.instruction_limit, request.device_jobs, {}});
-  return to_json(protocol::MeasureAnswer{measured.outcome, oracle_s + measured.verify_s, measured.run_s});
+  return to_json(protocol::MeasureAnswer{measured.outcome, oracle_s + measured.verify_s, measured.run_s,
+                                         measured.warm_samples_us, measured.clocks});
 }
 
 }  // namespace
@@ -147,7 +150,9 @@ Json Worker::measure(protocol::MeasureRequest request) {
 int run_worker(int in_fd, int out_fd) {
   return run_worker(in_fd, out_fd,
                     {[](const std::string& path) { return open_nvrtc(path); },
-                     [](std::string_view name, const DeviceOptions& options) { return open_device(name, options); }});
+                     [](std::string_view name, const DeviceOptions& options) { return open_device(name, options); },
+                     [](std::string_view name) { return card_id(name); },
+                     [](std::string_view name) { return card_state(name); }});
 }
 
 int run_worker(int in_fd, int out_fd, WorkerParts parts) {

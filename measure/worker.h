@@ -14,6 +14,8 @@ namespace warpwright {
 struct WorkerParts {
   std::function<std::unique_ptr<Compiler>(const std::string& nvrtc_path)> open_compiler;
   DeviceFactory open_device;
+  std::function<std::string(std::string_view device)> card_id;  // see src/device/card_state.h
+  CardStateReader card_state;
 };
 
 /// NVRTC and the devices of --device. Returns the exit status: 0 when the input ended.

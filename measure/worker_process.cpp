@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <fstream>
 #include <system_error>
@@ -29,7 +31,8 @@ constexpr double kStartTimeout_s = 60;
 constexpr int kStartTries = 2;
 constexpr int kPollStep_ms = 100;  // how late a stop flag may be seen
 constexpr size_t kLongestReply_bytes = size_t{256} << 20;
-constexpr off_t kLogTail_bytes = 4096;
+constexpr double kHalt_s = 2;     // a step that took so much longer was no waiting: this process was halted
+constexpr off_t kLogTail_bytes = 64 << 10;
 constexpr int kReapPatience_ms = 5000;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -69,7 +72,8 @@ bool reap(pid_t process, int& status) {
 
 }  // namespace
 
-bool WorkerReply::killed_from_outside() const {
+bool WorkerReply::ended_from_outside() const {
+  if (end == End::timed_out) return was_halted;
   return end == End::died && (signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP);
 }
 
@@ -78,7 +82,7 @@ std::string WorkerReply::how() const {
     case End::answered:
       return "answered";
     case End::timed_out:
-      return "was killed at its deadline";
+      return was_halted ? "was halted from outside" : "was killed at its deadline";
     case End::stopped:
       return "was stopped";
     case End::died:
@@ -131,7 +135,7 @@ void WorkerProcess::start() {
   std::string reason;
   for (int attempt = 0; attempt < kStartTries; ++attempt) {
     spawn();
-    const WorkerReply hello = read_line(kStartTimeout_s, nullptr);
+    const WorkerReply hello = read_line(kStartTimeout_s, {});
     if (hello.answered() && hello.json.is_object() && hello.json.value("worker", 0) == 1) return;
     if (hello.answered()) {
       replace();
@@ -143,7 +147,7 @@ void WorkerProcess::start() {
   throw EnvironmentError(fmt::format("the worker program {} {}", program_, reason));
 }
 
-WorkerReply WorkerProcess::call(const Json& request, double timeout_s, const std::atomic<bool>* stop) {
+WorkerReply WorkerProcess::call(const Json& request, double timeout_s, const StopCheck& stop) {
   if (requests_ >= kRequestsPerLife) replace();
   if (process_ == 0) start();
   ++requests_;
@@ -176,37 +180,59 @@ bool WorkerProcess::send_line(const std::string& line, double timeout_s) {
   return true;
 }
 
-WorkerReply WorkerProcess::read_line(double timeout_s, const std::atomic<bool>* stop) {
-  const Clock::time_point begin = Clock::now();
+/// The next whole line of what was read so far, from `searched` on.
+std::optional<WorkerReply> WorkerProcess::take_line(size_t& searched) {
+  const size_t newline = unread_.find('\n', searched);
+  searched = unread_.size();
+  if (newline == std::string::npos) {
+    if (unread_.size() > kLongestReply_bytes) return end_process(WorkerReply::End::died);
+    return std::nullopt;
+  }
+  WorkerReply reply;
+  reply.json = Json::parse(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(newline), nullptr, false);
+  unread_.erase(0, newline + 1);
+  if (reply.json.is_discarded()) return end_process(WorkerReply::End::died);
+  reply.end = WorkerReply::End::answered;
+  return reply;
+}
+
+WorkerReply WorkerProcess::read_line(double timeout_s, const StopCheck& stop) {
   std::string block(size_t{1} << 16, '\0');
   size_t searched = 0;
+  double left_s = timeout_s;
+  Clock::time_point step = Clock::now();
   while (true) {
-    const size_t newline = unread_.find('\n', searched);
-    if (newline != std::string::npos) {
-      WorkerReply reply;
-      reply.json = Json::parse(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(newline), nullptr, false);
-      unread_.erase(0, newline + 1);
-      if (reply.json.is_discarded()) return end_process(WorkerReply::End::died);
-      reply.end = WorkerReply::End::answered;
-      return reply;
-    }
-    searched = unread_.size();
-    if (unread_.size() > kLongestReply_bytes) return end_process(WorkerReply::End::died);
-    const double left_s = timeout_s - seconds_since(begin);
-    if (left_s <= 0) return end_process(WorkerReply::End::timed_out);
-    if (stop != nullptr && stop->load()) return end_process(WorkerReply::End::stopped);
+    if (auto reply = take_line(searched)) return *std::move(reply);
+    if (stop && stop()) return end_process(WorkerReply::End::stopped);
     pollfd readable{socket_, POLLIN, 0};
-    const int wait_ms = left_s * 1000 < kPollStep_ms ? static_cast<int>(left_s * 1000) + 1 : kPollStep_ms;
-    if (poll(&readable, 1, wait_ms) <= 0) continue;
-    const ssize_t count = recv(socket_, block.data(), block.size(), 0);
-    if (count == 0 || (count < 0 && errno != EINTR)) return end_process(WorkerReply::End::died);
-    if (count > 0) unread_.append(block.data(), static_cast<size_t>(count));
+    const int wait_ms = std::clamp(static_cast<int>(left_s * 1000) + 1, 0, kPollStep_ms);
+    const int ready = poll(&readable, 1, left_s > 0 ? wait_ms : 0);
+    const double waited_s = seconds_since(step);
+    step = Clock::now();
+    if (waited_s < kHalt_s) left_s -= waited_s;
+    if (ready > 0) {
+      const ssize_t count = recv(socket_, block.data(), block.size(), 0);
+      if (count == 0 || (count < 0 && errno != EINTR)) return end_process(WorkerReply::End::died);
+      if (count > 0) unread_.append(block.data(), static_cast<size_t>(count));
+    } else if (left_s <= 0) {
+      return end_process(WorkerReply::End::timed_out);
+    }
   }
+}
+
+/// `T` (SIGSTOP) or `t` (a debugger) in the third field, which follows the name in parentheses.
+bool WorkerProcess::is_halted() const {
+  std::ifstream file(fmt::format("/proc/{}/stat", process_));
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');
+  return name_end != std::string::npos && name_end + 2 < line.size() && std::toupper(line[name_end + 2]) == 'T';
 }
 
 WorkerReply WorkerProcess::end_process(WorkerReply::End end) {
   WorkerReply reply;
   reply.end = end;
+  reply.was_halted = end == WorkerReply::End::timed_out && is_halted();
   int status = 0;
   bool reaped = false;
   if (end == WorkerReply::End::died) {  // its own status first, before our SIGKILL could hide it

@@ -3,8 +3,9 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "src/core/json.h"
@@ -17,20 +18,24 @@ struct WorkerReply {
     answered,   // `json` is the answer
     timed_out,  // past its deadline: killed
     died,       // by `signal`, or it exited with `exit_status`
-    stopped,    // the caller's stop flag was set: killed
+    stopped,    // the caller wanted to stop: killed
   };
   End end = End::died;
   Json json;
   int signal = 0;
   int exit_status = 0;
-  std::string log_tail;  // last lines that the worker wrote to stderr during the request; empty when answered
+  bool was_halted = false;  // timed_out, but by then somebody had halted it (SIGSTOP, a debugger)
+  std::string log_tail;  // what the worker wrote to stderr during the request, its end; empty when answered
 
   bool answered() const { return end == End::answered; }
-  /// Killed from outside (out of memory, an operator), which says nothing about the request.
-  bool killed_from_outside() const;
+  /// Killed (out of memory, an operator) or halted from outside, which says nothing about the request.
+  bool ended_from_outside() const;
   /// `died of signal 11 (Segmentation fault)`.
   std::string how() const;
 };
+
+/// Whether to stop; asked often, while a worker is waited for. Empty: never.
+using StopCheck = std::function<bool()>;
 
 /// `program worker`, started when the first request comes, again after a failure, and afresh after kRequestsPerLife.
 ///
@@ -46,8 +51,9 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  /// One request, one answer. Throws EnvironmentError when no worker can be started. `stop` may be null.
-  WorkerReply call(const Json& request, double timeout_s, const std::atomic<bool>* stop);
+  /// One request, one answer. Throws EnvironmentError when no worker can be started. Time in which this process itself
+  /// was halted (the machine slept, Ctrl-Z) does not count towards the deadline.
+  WorkerReply call(const Json& request, double timeout_s, const StopCheck& stop);
   /// Ends the process now; the next call starts another. For a worker whose device can no longer be trusted.
   void replace();
   /// Counts the processes started so far: what a worker keeps in memory is gone when it changes.
@@ -57,7 +63,9 @@ class WorkerProcess {
  private:
   void start();
   void spawn();
-  WorkerReply read_line(double timeout_s, const std::atomic<bool>* stop);
+  WorkerReply read_line(double timeout_s, const StopCheck& stop);
+  std::optional<WorkerReply> take_line(size_t& searched);
+  bool is_halted() const;
   WorkerReply end_process(WorkerReply::End end);
   bool send_line(const std::string& line, double timeout_s);
   std::string log_tail() const;

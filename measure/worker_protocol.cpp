@@ -3,6 +3,7 @@
 #include "measure/worker_protocol.h"
 
 #include <fstream>
+#include <new>
 #include <system_error>
 
 #include "src/core/error.h"
@@ -38,11 +39,13 @@ Json to_json(const EnvironmentAnswer& answer) {
   return {{"target", to_json(answer.target)},
           {"evidence", name(answer.evidence)},
           {"device_description", answer.device_description},
+          {"card_id", answer.card_id},
           {"compiler", answer.compiler}};
 }
 EnvironmentAnswer environment_answer_from_json(const Json& json) {
   return {target_from_json(json.at("target")), evidence_from_name(json.at("evidence").get<std::string>()),
-          json.at("device_description").get<std::string>(), json.at("compiler").get<std::string>()};
+          json.at("device_description").get<std::string>(), json.at("card_id").get<std::string>(),
+          json.at("compiler").get<std::string>()};
 }
 
 Json to_json(const CompileRequest& request) {
@@ -99,10 +102,24 @@ MeasureRequest measure_request_from_json(const Json& json) {
 }
 
 Json to_json(const MeasureAnswer& answer) {
-  return {{"outcome", to_json(answer.outcome)}, {"verify_s", answer.verify_s}, {"run_s", answer.run_s}};
+  return {{"outcome", to_json(answer.outcome)},
+          {"verify_s", answer.verify_s},
+          {"run_s", answer.run_s},
+          {"warm_samples_us", answer.warm_samples_us},
+          {"sm_mhz", answer.clocks.sm_mhz},
+          {"memory_mhz", answer.clocks.memory_mhz},
+          {"throttled_by", answer.clocks.throttled_by}};
 }
 MeasureAnswer measure_answer_from_json(const Json& json) {
-  return {outcome_from_json(json.at("outcome")), json.at("verify_s").get<double>(), json.at("run_s").get<double>()};
+  MeasureAnswer answer;
+  answer.outcome = outcome_from_json(json.at("outcome"));
+  if (!json.contains("verify_s")) return answer;  // of a worker that had no memory for more
+  answer.verify_s = json.at("verify_s").get<double>();
+  answer.run_s = json.at("run_s").get<double>();
+  answer.warm_samples_us = json.at("warm_samples_us").get<std::vector<double>>();
+  answer.clocks = {json.at("sm_mhz").get<double>(), json.at("memory_mhz").get<double>(),
+                   json.at("throttled_by").get<std::string>()};
+  return answer;
 }
 
 Json to_json(const CompiledKernel& kernel) {
@@ -176,6 +193,9 @@ Json error_answer(const std::exception& error) {
   const char* type = "internal";
   if (dynamic_cast<const UsageError*>(&error) != nullptr) type = "usage";
   if (dynamic_cast<const EnvironmentError*>(&error) != nullptr) type = "environment";
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    return {{"outcome", to_json(Outcome{OutcomeKind::out_of_memory, "the worker had no host memory left", "", {}, ""})}};
+  }
   return {{"error", type}, {"message", error.what()}};
 }
 void throw_if_error(const Json& answer) {

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "measure/card_clocks.h"
 #include "src/core/config.h"
 #include "src/core/json.h"
 #include "src/core/kernel.h"
@@ -25,7 +27,7 @@ struct EnvironmentRequest {
 struct EnvironmentAnswer {
   Target target;
   Evidence evidence = Evidence::virtual_device;
-  std::string device_description, compiler;
+  std::string device_description, card_id, compiler;
 };
 
 struct CompileRequest {
@@ -52,8 +54,10 @@ struct MeasureRequest {
   int device_jobs = 1;
 };
 struct MeasureAnswer {
-  Outcome outcome;
+  Outcome outcome = {};
   double verify_s = 0, run_s = 0;
+  std::vector<double> warm_samples_us = {};  // with a warm L2, beside the outcome's with a cold one; may be empty
+  CardClocks clocks = {};
 };
 
 Json to_json(const EnvironmentRequest& request);
@@ -83,7 +87,8 @@ void write_binaries(const std::filesystem::path& stem, const CompiledKernel& ker
 void read_binaries(const std::filesystem::path& stem, CompiledKernel& kernel);
 void remove_binaries(const std::filesystem::path& stem);
 
-/// An exception that a worker met, to be thrown again by its parent with the same type.
+/// An exception that a worker met, to be thrown again by its parent with the same type; lack of host memory is an
+/// outcome.
 Json error_answer(const std::exception& error);
 /// Throws when `answer` is an error_answer.
 void throw_if_error(const Json& answer);

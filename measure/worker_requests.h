@@ -1,7 +1,6 @@
 // What the parent asks of a worker, with crashes and missed deadlines as outcomes.
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -14,10 +13,14 @@ namespace warpwright {
 
 struct RequestLimits {
   double timeout_s = 0;
-  const std::atomic<bool>* stop = nullptr;
+  StopCheck stop = {};
 };
 
-/// Compiles in the worker. A crash is compile_error, a missed deadline compile_timeout.
+/// The entry of an empty kernel, which tells a broken compiler from a source that breaks it.
+inline constexpr const char* kProbeEntry = "warpwright_probe";
+
+/// Compiles in the worker. A crash is compile_error, a missed deadline compile_timeout; infrastructure when an empty
+/// kernel fares no better, which is the compiler's fault and not the source's.
 std::variant<CompiledKernel, Outcome> compile_in_worker(WorkerProcess& worker, const protocol::CompileRequest& request,
                                                         const RequestLimits& limits);
 /// nullopt when the case is there; a failure says nothing about a Config.

@@ -33,13 +33,13 @@ void Table::add(std::vector<std::string> row) {
   rows_.push_back(std::move(row));
 }
 
-void Table::print() const {
+std::vector<std::string> Table::lines() const {
   std::vector<size_t> widths;
   for (const std::string& header : headers_) widths.push_back(width(header));
   for (const auto& row : rows_) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
   }
-  const auto print_row = [&](const std::vector<std::string>& row) {
+  const auto line_of = [&](const std::vector<std::string>& row) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string gap(widths[i] - width(row[i]), ' ');
@@ -47,10 +47,15 @@ void Table::print() const {
       line += "  ";
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", line);
+    return line;
   };
-  print_row(headers_);
-  for (const auto& row : rows_) print_row(row);
+  std::vector<std::string> lines{line_of(headers_)};
+  for (const auto& row : rows_) lines.push_back(line_of(row));
+  return lines;
+}
+
+void Table::print() const {
+  for (const std::string& line : lines()) fmt::print("{}\n", line);
 }
 
 std::string us_text(double us) { return us > 0 ? fmt::format("{:.2f}", us) : "-"; }

@@ -11,6 +11,7 @@ class Table {
   /// A header that begins with `>` aligns its column to the right.
   explicit Table(std::vector<std::string> headers);
   void add(std::vector<std::string> row);
+  std::vector<std::string> lines() const;
   void print() const;
 
  private:

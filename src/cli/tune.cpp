@@ -1,32 +1,48 @@
 // warpwright tune: measures kernels for the tasks of a model and records them. The loop is in src/tuner.
 #include <fmt/format.h>
 
+#include <ctime>
+#include <exception>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "search_space/kernel_family.h"
 #include "src/cli/arguments.h"
 #include "src/cli/model.h"
-#include "src/cli/progress.h"
 #include "src/cli/signals.h"
-#include "src/cli/table.h"
+#include "src/cli/tune_plan.h"
+#include "src/cli/tune_report.h"
 #include "src/cli/verb.h"
+#include "src/compile/best_history.h"
 #include "src/core/error.h"
+#include "src/core/file.h"
+#include "src/core/hash.h"
 #include "src/core/json_text.h"
 #include "src/core/log.h"
+#include "src/core/named_lock.h"
+#include "src/tasks/task_list.h"
 #include "src/tuner/tuner.h"
 
 namespace warpwright {
 namespace {
 
 struct Options {
-  std::string model, device = "auto", nvrtc;
-  std::optional<std::string> time;
+  std::string model, device = "auto", nvrtc, tasks_from;
+  std::optional<std::string> time, until;
   std::vector<std::string> databases, shapes;
+  TaskFilter filter;
   int64_t trials = 0, more = 0, trials_per_task = 0;
   int patience = 64, jobs = 0;
   uint64_t seed = 1;
-  bool json = false;
+  bool only_misses = false, dry_run = false, json = false;
+};
+
+/// What is tuned: a model's tasks, or those of a list.
+struct Subject {
+  std::string name, digest;
+  Json shapes;  // that inputs are bound to
+  std::vector<Task> tasks;
 };
 
 Json shapes_json(const Program& program) {
@@ -35,13 +51,54 @@ Json shapes_json(const Program& program) {
   return shapes;
 }
 
-/// What the run is known by, beside model, device and seed.
-Json limits_json(const TuneLimits& limits, const Program& program) {
-  return {{"shapes", shapes_json(program)},
-          {"trials", limits.trials ? Json(*limits.trials) : Json()},
-          {"trials_per_task", limits.trials_per_task ? Json(*limits.trials_per_task) : Json()},
-          {"seconds", limits.seconds ? Json(*limits.seconds) : Json()},
-          {"patience", limits.patience ? Json(*limits.patience) : Json()}};
+Subject read_subject(const Options& options) {
+  Subject subject;
+  std::vector<ListedTask> listed;
+  if (!options.tasks_from.empty()) listed = read_task_list(options.tasks_from);
+  if (options.model.empty()) {
+    if (options.tasks_from.empty()) throw UsageError("name a model, or a list of tasks with --tasks-from");
+    subject.name = std::filesystem::path(options.tasks_from).filename().string();
+    subject.digest = sha256_hex(read_file(options.tasks_from));
+    for (ListedTask& each : listed) subject.tasks.push_back(std::move(each.task));
+  } else {
+    const Model model = read_model(options.model, parse_shapes(options.shapes));
+    subject.name = model.name;
+    subject.digest = model.digest;
+    subject.shapes = shapes_json(model.program);
+    subject.tasks = extract_tasks(model.program);
+    if (!options.tasks_from.empty()) {
+      std::erase_if(subject.tasks, [&](const Task& task) {
+        return std::none_of(listed.begin(), listed.end(), [&](const ListedTask& each) { return each.task.key == task.key; });
+      });
+      log_info("{} of the {} tasks of {} are in {}", subject.tasks.size(), listed.size(), options.tasks_from,
+               options.model);
+    }
+  }
+  if (!options.tasks_from.empty() && subject.tasks.empty()) {
+    throw UsageError(fmt::format("--tasks-from {}: names no task {}", options.tasks_from,
+                                 options.model.empty() ? "at all" : "of this model"));
+  }
+  subject.tasks = filter_tasks(std::move(subject.tasks), options.filter);
+  return subject;
+}
+
+/// Seconds from now to the next HH:MM of this machine's clock.
+double seconds_until(const std::string& text) {
+  int hour = -1, minute = -1;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%2d:%2d%c", &hour, &minute, &rest) != 2 || hour < 0 || hour > 23 || minute < 0 ||
+      minute > 59) {
+    throw UsageError(fmt::format("--until {}: is no time of day like 07:00", text));
+  }
+  const time_t now = std::time(nullptr);
+  tm then{};
+  localtime_r(&now, &then);
+  then.tm_hour = hour;
+  then.tm_min = minute;
+  then.tm_sec = 0;
+  then.tm_isdst = -1;
+  if (std::mktime(&then) <= now) ++then.tm_mday;  // mktime carries the day over into the next month
+  return std::difftime(std::mktime(&then), now);
 }
 
 TuneLimits limits_of(const Options& options) {
@@ -49,8 +106,24 @@ TuneLimits limits_of(const Options& options) {
   if (options.trials > 0) limits.trials = options.trials;
   if (options.trials_per_task > 0) limits.trials_per_task = options.trials_per_task;
   if (options.time) limits.seconds = parse_duration(*options.time);
+  if (options.until) limits.seconds = std::min(limits.seconds.value_or(1e9), seconds_until(*options.until));
   limits.patience = options.patience > 0 ? std::optional<int>(options.patience) : std::nullopt;
   return limits;
+}
+
+/// What the run is known by, beside model, device and seed.
+Json limits_json(const TuneLimits& limits, const Options& options, const Subject& subject) {
+  Json json{{"shapes", subject.shapes},
+            {"trials", limits.trials ? Json(*limits.trials) : Json()},
+            {"trials_per_task", limits.trials_per_task ? Json(*limits.trials_per_task) : Json()},
+            {"seconds", options.time ? Json(parse_duration(*options.time)) : Json()},
+            {"patience", limits.patience ? Json(*limits.patience) : Json()}};
+  if (options.until) json["until"] = *options.until;
+  if (!options.filter.tasks.empty()) json["task"] = options.filter.tasks;
+  if (!options.filter.operators.empty()) json["op"] = options.filter.operators;
+  if (options.only_misses) json["only_misses"] = true;
+  if (!options.model.empty() && !options.tasks_from.empty()) json["tasks_from"] = sha256_hex(read_file(options.tasks_from));
+  return json;
 }
 
 /// The run to go on with: the latest of this model, its shapes, device and seed.
@@ -76,110 +149,130 @@ std::optional<int64_t> most_trials(const TuneLimits& limits, size_t tasks) {
   return most;
 }
 
-std::string trials_text(int64_t done, std::optional<int64_t> most) {
-  return most ? fmt::format("{} of {} trials", done, *most) : fmt::format("{} trials", done);
+/// Tasks without a record that a build for this device takes as exact.
+std::vector<Task> misses_of(const std::vector<Task>& tasks, const Database& database, const DeviceGroup& group) {
+  const BuildTarget target{group.target, !group.is_card};
+  const BestHistory history(&database, target, EvidencePolicy::prefer);
+  std::vector<Task> misses;
+  for (const Task& task : tasks) {
+    if (!is_hit(history.choose(task), Rung::exact, target, EvidencePolicy::prefer)) misses.push_back(task);
+  }
+  return misses;
 }
 
-/// One line on where the search stands, with the time left.
-class TuneProgress {
+/// One run: the tasks on devices that are alike. Several run at a time, each with a database connection of its own.
+class TuneLane {
  public:
-  TuneProgress(const RunInfo& run, std::optional<int64_t> most, std::optional<double> seconds)
-      : run_(run), most_(most), seconds_(seconds) {}
+  TuneLane(const Options& options, const Subject& subject, DeviceGroup group, int jobs, StopSignals& signals);
 
-  void show(const TuneSummary& summary) {
-    const double elapsed = progress_.elapsed_s();
-    const int64_t here = summary.trials - run_.trials_done;
-    int64_t ok = 0, failed = 0;
-    size_t searching = 0;
-    for (const TaskProgress& task : summary.tasks) {
-      ok += task.ok;
-      for (const auto& [outcome, count] : task.failures) failed += count;
-      searching += task.state == "searching";
-    }
-    progress_.show(fmt::format("run {}: {}, {} ok, {} failed, {} of {} tasks open, {} elapsed, {}", run_.id,
-                               trials_text(summary.trials, most_), ok, failed, searching, summary.tasks.size(),
-                               clock_text(elapsed), left_text(summary.trials, here, elapsed)));
-  }
+  /// Opens, plans, and with `dry_run` ends there.
+  void prepare();
+  void run();
+  void print() const;
+  Json json() const { return options_.dry_run ? plan_json(plan_, group_) : summary_json(*summary_, *run_, tasks_); }
+
+  const DeviceGroup& group() const { return group_; }
+  const TunePlan& plan() const { return plan_; }
+  bool has_valid_trial() const;
+  std::exception_ptr failure;
 
  private:
-  std::string left_text(int64_t done, int64_t here, double elapsed) const {
-    std::optional<double> left;
-    if (most_ && here > 0) left = elapsed / static_cast<double>(here) * static_cast<double>(*most_ - done);
-    if (seconds_) left = std::min(left.value_or(*seconds_), *seconds_ - elapsed);
-    return left ? "at most " + clock_text(*left) + " left" : "time left unknown";
-  }
+  void open_database_of_run();
+  void begin_run();
+  Paths databases() const { return {options_.databases.begin(), options_.databases.end()}; }
 
-  Progress progress_;
-  const RunInfo& run_;
+  const Options& options_;
+  const Subject& subject_;
+  const DeviceGroup group_;
+  const int jobs_;
+  StopSignals& signals_;
+  TuneLimits limits_;
+  std::vector<Task> tasks_;
+  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<NamedLock> lock_;  // on the run
+  TunePlan plan_;
+  RunKey run_key_;
+  std::optional<RunInfo> run_;
   std::optional<int64_t> most_;
-  std::optional<double> seconds_;
+  std::optional<TuneSummary> summary_;
 };
 
-std::string failures_text(const std::map<std::string, int64_t>& failures) {
-  std::vector<std::string> parts;
-  for (const auto& [outcome, count] : failures) parts.push_back(fmt::format("{} {}", count, outcome));
-  return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, ", "));
+TuneLane::TuneLane(const Options& options, const Subject& subject, DeviceGroup group, int jobs, StopSignals& signals)
+    : options_(options), subject_(subject), group_(std::move(group)), jobs_(jobs), signals_(signals),
+      limits_(limits_of(options)) {}
+
+void TuneLane::open_database_of_run() {
+  if (options_.dry_run && !std::filesystem::exists(databases().front())) return;
+  database_ = open_databases(databases(), options_.dry_run ? OpenMode::read_only : OpenMode::read_write);
 }
 
-Json summary_json(const TuneSummary& summary, const RunInfo& run, const std::vector<Task>& tasks) {
-  Json list = Json::array();
-  for (size_t i = 0; i < summary.tasks.size(); ++i) {
-    const TaskProgress& task = summary.tasks[i];
-    list.push_back({{"key", task.task_key},
-                    {"workload", tasks[i].workload.summary()},
-                    {"weight", task.weight},
-                    {"trials", task.trials},
-                    {"ok", task.ok},
-                    {"failures", task.failures},
-                    {"default_us", task.default_us},
-                    {"best_us", task.best_us},
-                    {"best", task.best_us > 0 ? to_json(task.best) : Json()},
-                    {"state", task.state}});
+void TuneLane::prepare() {
+  for (const Task& task : subject_.tasks) {  // refused before the night, not in it
+    if (families_for(task.workload, group_.target).empty()) throw UsageError(why_unsupported(task.workload, group_.target));
   }
-  return {{"schema", "warpwright.tune/1"},
-          {"run", run.id},
-          {"trials", summary.trials},
-          {"end_reason", summary.end_reason},
-          {"tasks", list},
-          {"seconds",
-           {{"compile", summary.seconds.compile},
-            {"verify", summary.seconds.verify},
-            {"run", summary.seconds.run},
-            {"own", summary.own_seconds}}}};
+  open_database_of_run();
+  tasks_ = subject_.tasks;
+  if (options_.only_misses && database_) tasks_ = misses_of(tasks_, *database_, group_);
+  run_key_ = {subject_.digest, group_.record_name, options_.seed, limits_json(limits_, options_, subject_)};
+  if (!options_.dry_run) begin_run();
+  RunnerOptions running;
+  running.devices = group_.devices;
+  running.nvrtc_path = options_.nvrtc;
+  running.jobs = jobs_;
+  running.seed = options_.seed;
+  running.stop = signals_.flag();
+  runner_ = open_worker_runner(running);
+  if (tasks_.empty()) return;
+  const TrialCost cost = trial_cost(tasks_, database_.get(), *runner_);
+  plan_ = make_plan(tasks_, group_, limits_, most_, jobs_, database_.get(), cost);
 }
 
-void print_summary(const TuneSummary& summary, const RunInfo& run, const std::vector<Task>& tasks, bool estimate) {
-  Table table({"task", "workload", ">weight", ">trials", estimate ? ">default est. us" : ">default us",
-               estimate ? ">best est. us" : ">best us", ">gain", "failures", "state"});
-  double default_us = 0, best_us = 0;
-  bool complete = true;
-  for (size_t i = 0; i < summary.tasks.size(); ++i) {
-    const TaskProgress& task = summary.tasks[i];
-    table.add({task.task_key.substr(0, 15), tasks[i].workload.summary(), std::to_string(task.weight),
-               std::to_string(task.trials), us_text(task.default_us), us_text(task.best_us),
-               gain_text(task.default_us, task.best_us), failures_text(task.failures), task.state});
-    complete = complete && task.default_us > 0 && task.best_us > 0;
-    default_us += task.weight * task.default_us;
-    best_us += task.weight * task.best_us;
+/// Takes the run for this process alone: two that made the same one would measure everything twice.
+void TuneLane::begin_run() {
+  if (options_.more > 0) {
+    const RunInfo latest = latest_run(*database_, run_key_);
+    run_key_ = latest.key;
+    limits_.trials = latest.trials_done + options_.more;
   }
-  table.print();
-  if (complete) {
-    fmt::print("sum of the tasks by weight: default {:.2f} us, best {:.2f} us, gain {}\n", default_us, best_us,
-               gain_text(default_us, best_us));
+  most_ = most_trials(limits_, tasks_.size());
+  const std::string identity = std::filesystem::weakly_canonical(databases().front()).string() + run_key_.model_digest +
+                               run_key_.device_name + std::to_string(run_key_.seed) + run_key_.limits.dump();
+  lock_ = std::make_unique<NamedLock>("run-" + key_hex(identity));
+  if (!lock_->try_lock()) {
+    throw UsageError(fmt::format("another process is making this run in {} already; wait for its end, or give another "
+                                 "--seed or other limits",
+                                 databases().front().string()));
   }
-  fmt::print("run {}: {} trials, ended: {}; compile {:.1f} s, verify {:.1f} s, run {:.1f} s, own {:.1f} s\n", run.id,
-             summary.trials, summary.end_reason, summary.seconds.compile, summary.seconds.verify, summary.seconds.run,
-             summary.own_seconds);
+  run_ = database_->begin_run(run_key_, subject_.name);
 }
 
-void print_plan(const std::vector<Task>& tasks, const Target& target) {
-  int64_t points = 0;
-  for (const Task& task : tasks) {
-    for (const KernelFamily* family : families_for(task.workload, target)) {
-      points += family->space(task.workload, target).point_count();
-    }
+void TuneLane::run() {
+  const auto cost_model = make_xgboost_cost_model(options_.seed);
+  TuneOptions tuning;
+  tuning.limits = limits_;
+  tuning.seed = options_.seed;
+  tuning.stop = signals_.flag();
+  log_info("run {}: {}, {} on {}, seed {}", run_->id, trials_text(run_->trials_done, most_), subject_.name,
+           run_key_.device_name, run_key_.seed);
+  if (most_ && run_->trials_done >= *most_) log_info("run {} is complete; --more N adds trials", run_->id);
+  TuneProgress progress(*run_, most_, limits_.seconds);
+  summary_ = tune(tasks_, *runner_, *cost_model, *database_, *run_, tuning,
+                  [&](const TuneSummary& now) { progress.show(now); });
+  runner_.reset();
+  database_->close();
+  lock_.reset();
+}
+
+void TuneLane::print() const { print_summary(*summary_, *run_, tasks_, !group_.is_card, limits_.seconds); }
+
+/// No record says that the default of a task works, nor any other Config.
+bool TuneLane::has_valid_trial() const {
+  if (!summary_) return false;
+  for (const TaskProgress& task : summary_->tasks) {
+    if (task.ok > 0) return true;
   }
-  log_info("plan: {} tasks, {} points in their spaces; the default of each first", tasks.size(), points);
+  return tasks_.empty();  // nothing was missing
 }
 
 void check_options(const Options& options) {
@@ -187,69 +280,77 @@ void check_options(const Options& options) {
     throw UsageError("--more adds to the trials of a run; --trials and --trials-per-task name a run");
   }
   const Paths databases(options.databases.begin(), options.databases.end());
-  refuse_overwrite(databases.front(), {options.model});
+  for (const std::string& input : {options.model, options.tasks_from}) {
+    if (!input.empty()) refuse_overwrite(databases.front(), {input});
+  }
   for (size_t i = 1; i < databases.size(); ++i) refuse_overwrite(databases.front(), {databases[i]});
-  if (!std::filesystem::exists(databases.front())) check_can_write(databases.front());
+  if (!options.dry_run && !std::filesystem::exists(databases.front())) check_can_write(databases.front());
 }
 
-/// No record says that the default of a task works, nor any other Config.
-bool has_valid_trial(const TuneSummary& summary) {
-  for (const TaskProgress& task : summary.tasks) {
-    if (task.ok > 0) return true;
+std::vector<std::unique_ptr<TuneLane>> open_lanes(const Options& options, const Subject& subject,
+                                                  StopSignals& signals) {
+  RunnerOptions running;
+  running.nvrtc_path = options.nvrtc;
+  running.stop = signals.flag();
+  std::vector<DeviceGroup> groups = group_devices(options.device, running);
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int jobs = options.jobs > 0 ? options.jobs : cores;
+  const int jobs_each = std::max(1, jobs / static_cast<int>(groups.size()));
+  std::vector<std::unique_ptr<TuneLane>> lanes;
+  for (DeviceGroup& group : groups) {
+    lanes.push_back(std::make_unique<TuneLane>(options, subject, std::move(group), jobs_each, signals));
   }
-  return false;
+  for (const auto& lane : lanes) lane->prepare();
+  return lanes;
+}
+
+/// All at once, each until its own end: one that breaks off does not end the others.
+void run_lanes(std::vector<std::unique_ptr<TuneLane>>& lanes) {
+  std::vector<std::jthread> threads;
+  for (const auto& lane : lanes) {
+    threads.emplace_back([&lane] {
+      try {
+        lane->run();
+      } catch (...) {
+        lane->failure = std::current_exception();
+      }
+    });
+  }
 }
 
 int tune_model(const Options& options) {
   check_options(options);
-  const Model model = read_model(options.model, parse_shapes(options.shapes));
-  const std::vector<Task> tasks = extract_tasks(model.program);
-  TuneOptions tuning;
-  tuning.limits = limits_of(options);
-  tuning.seed = options.seed;
+  const Subject subject = read_subject(options);
   StopSignals signals;
-  tuning.stop = signals.flag();
-  RunnerOptions running;
-  running.device = options.device;
-  running.nvrtc_path = options.nvrtc;
-  running.jobs = options.jobs;
-  running.seed = options.seed;
-  running.stop = signals.flag();
-  const auto runner = open_worker_runner(running);
-  for (const Task& task : tasks) {
-    // Refused before the night, not in it.
-    if (families_for(task.workload, runner->target()).empty()) {
-      throw UsageError(why_unsupported(task.workload, runner->target()));
+  auto lanes = open_lanes(options, subject, signals);
+  for (const auto& lane : lanes) {
+    for (const std::string& line : plan_lines(lane->plan(), lane->group())) {
+      if (!options.dry_run) log_info("plan: {}", line);
+      if (options.dry_run && !options.json) fmt::print("{}\n", line);
     }
   }
-  const auto database = open_databases(Paths(options.databases.begin(), options.databases.end()), OpenMode::read_write);
-  RunKey run_key{model.digest, runner->device_name(), options.seed, limits_json(tuning.limits, model.program)};
-  if (options.more > 0) {
-    const RunInfo latest = latest_run(*database, run_key);
-    run_key = latest.key;
-    tuning.limits.trials = latest.trials_done + options.more;
+  if (!options.dry_run) run_lanes(lanes);
+  Json runs = Json::array();
+  bool has_valid_trial = true;
+  std::exception_ptr failure;
+  for (const auto& lane : lanes) {
+    if (lane->failure) {
+      failure = lane->failure;
+      continue;
+    }
+    runs.push_back(lane->json());
+    if (options.dry_run) continue;
+    has_valid_trial = has_valid_trial && lane->has_valid_trial();
+    if (!options.json) lane->print();
   }
-  const RunInfo run = database->begin_run(run_key, model.name);
-  const std::optional<int64_t> most = most_trials(tuning.limits, tasks.size());
-  log_info("run {}: {}, {} on {}, seed {}", run.id, trials_text(run.trials_done, most), model.name, run_key.device_name,
-           run_key.seed);
-  if (most && run.trials_done >= *most) log_info("run {} is complete; --more N adds trials", run.id);
-  print_plan(tasks, runner->target());
-  const auto cost_model = make_xgboost_cost_model(options.seed);
-  TuneSummary summary;
-  {
-    TuneProgress progress(run, most, tuning.limits.seconds);
-    summary =
-        tune(tasks, *runner, *cost_model, *database, run, tuning, [&](const TuneSummary& now) { progress.show(now); });
+  if (options.json && !runs.empty()) {
+    Json document = runs.size() == 1 && !options.dry_run ? runs[0] : Json{{"runs", runs}};
+    document["schema"] = options.dry_run ? "warpwright.tune-plan/1" : "warpwright.tune/1";
+    fmt::print("{}\n", json_document(document));
   }
-  database->close();
-  if (options.json) {
-    fmt::print("{}\n", json_document(summary_json(summary, run, tasks)));
-  } else {
-    print_summary(summary, run, tasks, options.device.starts_with("virtual:"));
-  }
+  if (failure) std::rethrow_exception(failure);
   if (const int status = signals.exit_status(); status != 0) return status;
-  if (has_valid_trial(summary)) return kDone;
+  if (has_valid_trial) return kDone;
   log_warning("no trial was valid: `db list --outcome ...` shows the failures");
   return kAnswerIsNo;
 }
@@ -258,16 +359,25 @@ int tune_model(const Options& options) {
 
 VerbBody tune_verb(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("model", options->model, "the ONNX model")->required();
+  app.add_option("model", options->model, "the ONNX model; not needed with --tasks-from");
   app.add_option("--db", options->databases, "the database to record in, made if missing; further ones are only read")
       ->required()
       ->allow_extra_args(false);
-  app.add_option("--device", options->device, "virtual:rtx4090, cuda:0, auto")->capture_default_str();
+  app.add_option("--device", options->device,
+                 "virtual:rtx4090, cuda:0, cuda:all, auto; several by commas: trials go to whichever of like ones is "
+                 "free, unlike ones are tuned apart")
+      ->capture_default_str();
   app.add_option("--trials", options->trials, "trials of the whole run, defaults included")->check(count_from(1));
   app.add_option("--more", options->more, "so many trials more than the run has")->check(count_from(1));
   app.add_option("--trials-per-task", options->trials_per_task, "trials of each task, its default included")
       ->check(count_from(1));
   app.add_option("--time", options->time, "stop after this time: 8h, 30m, 90s");
+  app.add_option("--until", options->until, "stop at this time of day: 07:00");
+  app.add_option("--task", options->filter.tasks, "only this task (key as in `extract`, or its beginning)")
+      ->allow_extra_args(false);
+  app.add_option("--op", options->filter.operators, "only tasks of this kind: conv2d, dense")->allow_extra_args(false);
+  app.add_option("--tasks-from", options->tasks_from, "only the tasks of this list, e.g. of `build --misses-out`");
+  app.add_flag("--only-misses", options->only_misses, "only tasks without an exact record of this device");
   app.add_option("--patience", options->patience, "trials of a task without gain before it is left; 0: never")
       ->capture_default_str()
       ->check(count_from(0));
@@ -277,6 +387,7 @@ VerbBody tune_verb(CLI::App& app) {
   app.add_option("--jobs", options->jobs, "worker processes (default: one a core)")->check(count_from(0, kMostJobs));
   app.add_option("--nvrtc", options->nvrtc, "path of libnvrtc");
   app.add_option("--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224")->allow_extra_args(false);
+  app.add_flag("--dry-run", options->dry_run, "print the plan and stop: one trial is made, nothing is recorded");
   app.add_flag("--json", options->json, "print JSON");
   return [options] { return tune_model(*options); };
 }

@@ -3,12 +3,14 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <system_error>
 
 #include "src/core/error.h"
@@ -36,6 +38,24 @@ class Descriptor {
 };
 
 std::string reason() { return std::strerror(errno); }
+
+constexpr std::string_view kPlaceholders = "XXXXXX";  // of mkdtemp
+constexpr time_t kYoung_s = 60;                       // between making a folder and locking it nobody may sweep it
+
+/// Removes PREFIX-xxxxxx folders of this user whose lock nobody holds.
+void sweep_stale(const std::filesystem::path& root, const std::string& prefix) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(root, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix) || name.size() != prefix.size() + kPlaceholders.size()) continue;
+    const Descriptor folder(::open(entry->path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (folder.value() < 0 || ::fstat(folder.value(), &status) != 0 || status.st_uid != ::geteuid()) continue;
+    if (::time(nullptr) - status.st_mtime < kYoung_s || ::flock(folder.value(), LOCK_EX | LOCK_NB) != 0) continue;
+    std::error_code ignored;  // what cannot be removed stays for the next one
+    std::filesystem::remove_all(entry->path(), ignored);
+  }
+}
 
 }  // namespace
 
@@ -86,7 +106,9 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
 TemporaryFolder::TemporaryFolder(std::string_view prefix) {
   std::error_code error;
   std::filesystem::path root = std::filesystem::temp_directory_path(error);
-  std::string pattern = (root / fmt::format("{}.XXXXXX", prefix)).string();
+  const std::string start = fmt::format("{}-", prefix);
+  if (!error) sweep_stale(root, start);
+  std::string pattern = (root / (start + std::string(kPlaceholders))).string();
   if (error || ::mkdtemp(pattern.data()) == nullptr) {
     throw EnvironmentError(
         fmt::format("cannot make a temporary folder in '{}': {}; set TMPDIR to a folder that can be "
@@ -94,11 +116,14 @@ TemporaryFolder::TemporaryFolder(std::string_view prefix) {
                     root.string(), reason()));
   }
   path_ = pattern;
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ >= 0) ::flock(lock_, LOCK_EX | LOCK_NB);
 }
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+  if (lock_ >= 0) ::close(lock_);
 }
 
 }  // namespace warpwright

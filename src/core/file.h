@@ -14,7 +14,9 @@ std::string read_file(const std::filesystem::path& path, int64_t limit_bytes = i
 /// Throws EnvironmentError (folder missing or not writable, disk full) that names the path.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-/// A folder of its own under the system's temporary folder, mode 0700, removed with everything in it at the end.
+/// A folder of its own under the system's temporary folder, mode 0700, removed with everything in it at the end. A
+/// process that is killed leaves its own behind: the next one that is made with that prefix sweeps those whose owner is
+/// gone.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(std::string_view prefix = "warpwright");
@@ -25,6 +27,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+  int lock_ = -1;  // held on the folder while its owner lives
 };
 
 }  // namespace warpwright

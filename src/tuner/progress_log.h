@@ -14,6 +14,10 @@ class ProgressLog {
   ProgressLog(const std::vector<Task>& tasks, const ProgressCallback& callback);
 
   void note_trial(const Task& task, const Config& config, bool is_default, const Outcome& outcome);
+  /// The default of a task, measured again.
+  void note_drift(const Task& task, double us);
+  /// What the finalists came to: the best Config is the winner, or the default.
+  void note_verdict(const Task& task, const Config& winner, double default_us, double best_us, const PairedGain& gain);
   /// A result of another run. `us` 0: failed for good.
   void note_known(const Task& task, const Config& config, bool is_default, double us);
   void set_state(const Task& task, const std::string& state);

@@ -32,7 +32,8 @@ double recent_gain(const std::vector<double>& best_after_trial) {
 }  // namespace
 
 double expected_gain_us(const TaskStanding& task, double fallback_us) {
-  const double trials = static_cast<double>(std::max<size_t>(1, task.best_after_trial.size()));
+  const auto ended = static_cast<int64_t>(task.best_after_trial.size());
+  const auto trials = static_cast<double>(std::max<int64_t>(1, ended + task.under_way));
   const double us = task.best_us > 0 ? task.best_us : fallback_us;
   // A task that keeps gaining goes on; one that stands still still gets its turn, ever more rarely.
   return task.weight * us * (recent_gain(task.best_after_trial) / 2 + kHope / (trials * trials));

@@ -13,6 +13,7 @@ struct TaskStanding {
   bool is_open = true;  // something is left to try
   int weight = 1;
   int64_t batches = 0;                   // given so far, the default not counted
+  int64_t under_way = 0;                 // trials
   double best_us = 0;                    // 0: nothing ran yet
   std::vector<double> best_after_trial;  // of this run
 };

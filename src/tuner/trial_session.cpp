@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "src/core/error.h"
@@ -13,7 +12,7 @@
 namespace warpwright {
 namespace {
 
-constexpr int kRetries = 2;  // of a trial with a transient outcome
+constexpr int kAttempts = 3;  // at a trial with a transient outcome
 constexpr int kMostTransientInARow = 16;
 
 bool is_of(const Record& record, const Proposal& proposal) {
@@ -31,6 +30,11 @@ void refuse_bad_times(Outcome& outcome) {
   outcome = Outcome{OutcomeKind::infrastructure, "the device gave a time that is no positive number", "", {}, ""};
 }
 
+Json conditions_json(const CardClocks& clocks) {
+  if (clocks == CardClocks{}) return {};
+  return {{"sm_mhz", clocks.sm_mhz}, {"memory_mhz", clocks.memory_mhz}, {"throttled_by", clocks.throttled_by}};
+}
+
 Record record_of(const Proposal& proposal, const TrialResult& result, const Runner& runner) {
   Record record;
   record.workload_key = proposal.task->key;
@@ -43,6 +47,8 @@ Record record_of(const Proposal& proposal, const TrialResult& result, const Runn
   record.evidence = result.evidence;
   record.environment = result.environment;
   record.outcome = result.outcome;
+  record.warm_samples_us = result.warm_samples_us;
+  record.conditions = conditions_json(result.clocks);
   record.source_hash = result.source_hash;
   record.ptx_hash = result.ptx_hash;
   record.cubin_hash = result.cubin_hash;
@@ -59,32 +65,94 @@ Record record_of(const Proposal& proposal, const TrialResult& result, const Runn
 }  // namespace
 
 TrialSession::TrialSession(Runner& runner, Database& database, const RunInfo& run, const std::atomic<bool>* stop,
-                           TrialEnded ended)
-    : runner_(&runner), database_(&database), run_id_(run.id), stop_(stop), ended_(std::move(ended)) {
+                           TrialEnded ended, Repeated repeated)
+    : runner_(&runner),
+      database_(&database),
+      run_id_(run.id),
+      stop_(stop),
+      ended_(std::move(ended)),
+      repeated_(std::move(repeated)) {
   for (Record& record : database.run_records(run.id)) {
     if (is_transient(record.outcome.kind)) continue;  // tried again, under the same index
-    recorded_keys_.emplace(record.workload_key, record.config_json);
-    recorded_.emplace(record.trial_index, std::move(record));
+    const std::pair identity(record.workload_key, record.config_json);
+    index_of_.emplace(identity, record.trial_index);
+    if (record.objective == kFinalObjective) {
+      finals_[identity] = record.outcome.samples_us;
+    } else {
+      recorded_.emplace(record.trial_index, std::move(record));
+    }
   }
+}
+
+TrialSession::~TrialSession() {
+  if (!open_.empty()) runner_->cancel();
 }
 
 bool TrialSession::has_recorded(const std::string& workload_key, const std::string& config_json) const {
-  return recorded_keys_.contains({workload_key, config_json});
+  return index_of_.contains({workload_key, config_json});
 }
 
-std::vector<std::optional<Outcome>> TrialSession::measure(const std::vector<Proposal>& batch) {
-  if (!leads_on(batch)) strand_the_rest();
-  std::vector<Slot> slots(batch.size());
-  std::vector<Slot*> open;
-  for (size_t i = 0; i < batch.size(); ++i) {
-    slots[i] = {&batch[i], next_index_++, std::nullopt};
-    slots[i].outcome = recall(batch[i], slots[i].trial_index);
-    if (!slots[i].outcome) open.push_back(&slots[i]);
+void TrialSession::submit(std::vector<Proposal> proposals) {
+  if (!leads_on(proposals)) strand_the_rest();
+  Batch& batch = batches_.emplace_back();
+  for (Proposal& proposal : proposals) {
+    Slot& slot = batch.emplace_back();
+    slot.proposal = std::move(proposal);
+    slot.trial_index = next_index_++;
+    slot.outcome = recall(slot.proposal, slot.trial_index);
+    if (slot.outcome) continue;
+    ++waiting_;
+    start(slot);
   }
-  run(open);
-  std::vector<std::optional<Outcome>> outcomes;
-  for (Slot& slot : slots) outcomes.push_back(std::move(slot.outcome));
-  return outcomes;
+}
+
+std::vector<MeasuredProposal> TrialSession::collect() {
+  Batch& batch = batches_.front();
+  while (std::any_of(batch.begin(), batch.end(), [](const Slot& slot) { return slot.is_open; })) wait_for_one();
+  std::vector<MeasuredProposal> measured;
+  for (Slot& slot : batch) measured.push_back({std::move(slot.proposal), std::move(slot.outcome)});
+  batches_.pop_front();
+  return measured;
+}
+
+void TrialSession::repeat(const Proposal& proposal) {
+  const auto found = index_of_.find({proposal.task->key, key(proposal.config)});
+  if (found == index_of_.end()) return;
+  Slot& slot = repeats_.emplace_back();
+  slot.proposal = proposal;
+  slot.trial_index = found->second;
+  slot.is_repeat = true;
+  start(slot);
+}
+
+void TrialSession::finish_repeats() {
+  while (!open_.empty()) wait_for_one();
+}
+
+void TrialSession::record_final(const Proposal& proposal, const TrialResult& result) {
+  const auto found = index_of_.find({proposal.task->key, key(proposal.config)});
+  if (found != index_of_.end()) commit(proposal, found->second, result, kFinalObjective);
+}
+
+std::vector<double> TrialSession::recorded_final(const Proposal& proposal) const {
+  const auto found = finals_.find({proposal.task->key, key(proposal.config)});
+  return found == finals_.end() ? std::vector<double>() : found->second;
+}
+
+void TrialSession::start(Slot& slot) {
+  slot.is_open = true;
+  ++slot.attempts;
+  open_.emplace(tickets_, &slot);
+  runner_->submit(tickets_++, {slot.proposal.task->workload, slot.proposal.config});
+}
+
+void TrialSession::wait_for_one() {
+  FinishedTrial finished = runner_->next();
+  const auto found = open_.find(finished.ticket);
+  Slot& slot = *found->second;
+  open_.erase(found);
+  slot.is_open = false;
+  if (!settle(slot, std::move(finished.result))) start(slot);
 }
 
 /// Whether the records of earlier sittings are those of this batch, as far as they go.
@@ -126,55 +194,52 @@ std::optional<Outcome> TrialSession::recall(const Proposal& proposal, int64_t tr
   return outcome;
 }
 
-void TrialSession::run(const std::vector<Slot*>& open) {
-  std::vector<Slot*> left = open;
-  for (int attempt = 0; attempt <= kRetries && !left.empty() && !should_stop(); ++attempt) {
-    std::vector<Trial> trials;
-    for (const Slot* slot : left) trials.push_back({slot->proposal->task->workload, slot->proposal->config});
-    std::vector<bool> again(left.size(), false);
-    const auto start = std::chrono::steady_clock::now();
-    runner_->run(trials, [&](size_t i, const TrialResult& result) {
-      again[i] = !settle(*left[i], result, attempt == kRetries);
-    });
-    runner_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    std::vector<Slot*> next;
-    for (size_t i = 0; i < left.size(); ++i) {
-      if (again[i]) next.push_back(left[i]);
-    }
-    left = std::move(next);
-  }
-}
-
-bool TrialSession::settle(Slot& slot, TrialResult result, bool is_last_attempt) {
+bool TrialSession::settle(Slot& slot, TrialResult result) {
   seconds_.compile += result.seconds.compile;
   seconds_.verify += result.seconds.verify;
   seconds_.run += result.seconds.run;
   seconds_.wall += result.seconds.wall;
   refuse_bad_times(result.outcome);
-  const bool interrupted = result.outcome.kind == OutcomeKind::interrupted;
-  if (interrupted && should_stop()) return true;  // no trial: the next sitting makes it
+  if (slot.is_repeat) {  // its Config is known already: only times that it ran again are worth keeping
+    if (!result.outcome.ok()) return true;
+    commit(slot.proposal, slot.trial_index, result, kTrialObjective);
+    repeated_(slot.proposal, result.outcome.median_us());
+    return true;
+  }
+  if (result.outcome.kind == OutcomeKind::interrupted && should_stop()) {
+    --waiting_;
+    return true;  // no trial: the next sitting makes it
+  }
   if (is_transient(result.outcome.kind)) {
-    if (!is_last_attempt && !should_stop()) return false;
-    if (++transient_in_a_row_ >= kMostTransientInARow) {
-      throw EnvironmentError(
-          fmt::format("{} trials in a row failed for reasons that are not the kernels' own; the last: "
-                      "{}: {}",
-                      transient_in_a_row_, name(result.outcome.kind), result.outcome.message));
-    }
+    if (slot.attempts < kAttempts && !should_stop()) return false;
+    note_transient(result.outcome);
   } else {
     transient_in_a_row_ = 0;
   }
-  commit(slot, result);
+  commit(slot.proposal, slot.trial_index, result, kTrialObjective);
+  --waiting_;
   ++trials_;
+  ++measured_;
   slot.outcome = std::move(result.outcome);
-  ended_(*slot.proposal, *slot.outcome);
+  ended_(slot.proposal, *slot.outcome);
   return true;
 }
 
-void TrialSession::commit(const Slot& slot, const TrialResult& result) {
-  Record record = record_of(*slot.proposal, result, *runner_);
+void TrialSession::note_transient(const Outcome& outcome) {
+  if (++transient_in_a_row_ < kMostTransientInARow) return;
+  throw EnvironmentError(
+      fmt::format("{} trials in a row failed for reasons that are not the kernels' own; the last: {}: {}. What was "
+                  "measured is kept, and the same command goes on from there.",
+                  transient_in_a_row_, name(outcome.kind), outcome.message));
+}
+
+void TrialSession::commit(const Proposal& proposal, int64_t trial_index, const TrialResult& result,
+                          const std::string& objective) {
+  Record record = record_of(proposal, result, *runner_);
+  record.objective = objective;
   record.run_id = run_id_;
-  record.trial_index = slot.trial_index;
+  record.trial_index = trial_index;
+  index_of_.emplace(std::pair(record.workload_key, record.config_json), trial_index);
   database_->add(record);
 }
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,19 +23,49 @@ struct Proposal {
   bool is_default = false;
 };
 
+/// A trial that ended; no outcome: it was interrupted and is no trial.
+struct MeasuredProposal {
+  Proposal proposal;
+  std::optional<Outcome> outcome;
+};
+
 class TrialSession {
  public:
   /// Called as each trial ends, in any order.
   using TrialEnded = std::function<void(const Proposal&, const Outcome&)>;
 
-  TrialSession(Runner& runner, Database& database, const RunInfo& run, const std::atomic<bool>* stop, TrialEnded ended);
+  /// Called with the time of what repeat() queued.
+  using Repeated = std::function<void(const Proposal&, double us)>;
 
-  /// Outcomes in the order of the proposals; nullopt for what was interrupted and is no trial. Throws EnvironmentError
-  /// when trial after trial fails for reasons that are not the Configs'.
-  std::vector<std::optional<Outcome>> measure(const std::vector<Proposal>& batch);
+  TrialSession(Runner& runner, Database& database, const RunInfo& run, const std::atomic<bool>* stop, TrialEnded ended,
+               Repeated repeated);
+  ~TrialSession();
+  TrialSession(const TrialSession&) = delete;
+  TrialSession& operator=(const TrialSession&) = delete;
+
+  /// Queues a batch and returns at once.
+  void submit(std::vector<Proposal> batch);
+  size_t batches_under_way() const { return batches_.size(); }
+  /// Waits for the oldest batch: its trials in the order of its proposals. Throws EnvironmentError when trial after
+  /// trial fails for reasons that are not the Configs'.
+  std::vector<MeasuredProposal> collect();
+
+  /// Queues a trial of this run once more, to see the card drift; its samples are recorded with it, and no trial counted.
+  void repeat(const Proposal& proposal);
+  /// Waits for what repeat() queued.
+  void finish_repeats();
+  /// Records samples of finalists beside the trials that the Configs came from.
+  void record_final(const Proposal& proposal, const TrialResult& result);
+
+  /// What earlier sittings recorded of a finalist: a time each round; empty when it was none.
+  std::vector<double> recorded_final(const Proposal& proposal) const;
 
   /// Trials of the run so far, earlier sittings included.
   int64_t trials() const { return trials_; }
+  /// Those and what is under way.
+  int64_t proposed() const { return trials_ + waiting_; }
+  /// Trials measured in this sitting.
+  int64_t measured() const { return measured_; }
   /// Whether the run recorded this Config in an earlier sitting.
   bool has_recorded(const std::string& workload_key, const std::string& config_json) const;
   /// Records of earlier sittings that the proposals no longer lead to, because the database has learnt from other runs
@@ -45,36 +75,48 @@ class TrialSession {
   bool should_stop() const { return stop_ != nullptr && stop_->load(); }
   /// Sums over what was measured in this sitting.
   const TrialSeconds& seconds() const { return seconds_; }
-  /// Wall time of this sitting spent in the runner.
-  double runner_seconds() const { return runner_seconds_; }
 
  private:
   struct Slot {
-    const Proposal* proposal = nullptr;
+    Proposal proposal;
     int64_t trial_index = 0;
     std::optional<Outcome> outcome;
+    int attempts = 0;
+    bool is_open = false, is_repeat = false;
   };
+  using Batch = std::deque<Slot>;  // slots stay where they are
 
   bool leads_on(const std::vector<Proposal>& batch) const;
   void strand_the_rest();
   std::optional<Outcome> recall(const Proposal& proposal, int64_t trial_index);
-  void run(const std::vector<Slot*>& open);
+  void start(Slot& slot);
+  void wait_for_one();
   /// False when the trial is to be tried again.
-  bool settle(Slot& slot, TrialResult result, bool is_last_attempt);
-  void commit(const Slot& slot, const TrialResult& result);
+  bool settle(Slot& slot, TrialResult result);
+  void note_transient(const Outcome& outcome);
+  void commit(const Proposal& proposal, int64_t trial_index, const TrialResult& result, const std::string& objective);
 
   Runner* runner_;
   Database* database_;
   int64_t run_id_;
   const std::atomic<bool>* stop_;
   TrialEnded ended_;
+  Repeated repeated_;
   std::map<int64_t, Record> recorded_;  // of earlier sittings, not replayed yet, by trial index
-  std::set<std::pair<std::string, std::string>> recorded_keys_;
+  std::map<std::pair<std::string, std::string>, int64_t> index_of_;  // of what the run recorded, by Workload and Config
+  std::map<std::pair<std::string, std::string>, std::vector<double>> finals_;  // the latest of each
   std::vector<Record> stranded_;
-  int64_t next_index_ = 0, trials_ = 0;
+  std::deque<Batch> batches_;
+  Batch repeats_;
+  std::map<uint64_t, Slot*> open_;  // by ticket
+  uint64_t tickets_ = 0;
+  int64_t next_index_ = 0, trials_ = 0, waiting_ = 0, measured_ = 0;
   int transient_in_a_row_ = 0;
   TrialSeconds seconds_;
-  double runner_seconds_ = 0;
 };
+
+/// What the samples of a record are: of a trial, or of finalists measured in turn, one sample a round.
+inline constexpr const char* kTrialObjective = "median_cold_l2_us";
+inline constexpr const char* kFinalObjective = "interleaved_cold_l2_us";
 
 }  // namespace warpwright

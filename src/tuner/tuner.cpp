@@ -1,8 +1,10 @@
-// The loop: recall what is known, measure the defaults, then batch after batch of the task that promises most.
+// The loop: recall what is known, measure the defaults, then batch after batch of the task that promises most; at the
+// end the finalists of each task against its default.
 #include "src/tuner/tuner.h"
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "src/core/error.h"
 #include "src/tuner/known_records.h"
@@ -15,7 +17,9 @@
 namespace warpwright {
 namespace {
 
-constexpr size_t kDefaultsAtOnce = 32;  // between two looks at the clock
+constexpr size_t kBatchesAhead = 2;   // under way: while the last one ends, the next one compiles already
+constexpr size_t kFinalists = 4;      // beside the default
+constexpr double kFinalShare = 0.04;  // of the time is for the finalists
 constexpr double kRefitShare = 0.04;    // the model learns anew when it knows this much less than there is
 
 using Clock = std::chrono::steady_clock;
@@ -29,17 +33,27 @@ class Tuning {
 
   void recall_known_records();
   void measure_defaults();
-  /// The task to go on with, or nullopt when the run ends.
-  std::optional<size_t> next_task();
-  void search(size_t task);
+  void search();
+  void compare_finalists();
   TuneSummary finish();
 
  private:
+  bool times_vary() const { return evidence_ == Evidence::silicon; }
   std::optional<std::string> limit_reached() const;
-  void measure(const std::vector<Proposal>& batch);
+  /// The task to go on with, or nullopt while none has anything to propose.
+  std::optional<size_t> next_task();
+  void propose(size_t task);
+  void submit(std::vector<Proposal> batch);
+  void collect();
+  void repeat_default(size_t task);
+  std::vector<Config> finalists(size_t task) const;
+  void decide(size_t task, Clock::time_point deadline);
+  std::vector<std::vector<double>> measure_finalists(size_t task, const std::vector<Config>& configs,
+                                                     Clock::time_point deadline);
+  size_t index_of(const Proposal& proposal) const { return static_cast<size_t>(proposal.task - tasks_.data()); }
   void note_known(TaskSearch& search, const Config& config, double us);
   void absorb_stranded();
-  size_t room_for(const TaskSearch& search) const;
+  size_t room_for(size_t task) const;
   void close_if_done(size_t task);
   void close(size_t task, const std::string& state);
   void refit_model();
@@ -58,6 +72,9 @@ class Tuning {
   std::vector<TaskSearch> searches_;     // of each task
   std::vector<TaskStanding> standings_;  // of each task
   std::vector<std::string> states_;      // of each task, empty while it is open
+  std::vector<Clock::time_point> default_measured_;  // of each task
+  Evidence evidence_;
+  double idle_before_ = 0;
   size_t fitted_ = 0;                    // observations that the model has learnt from
   std::string end_reason_;
 };
@@ -74,10 +91,14 @@ Tuning::Tuning(const std::vector<Task>& tasks, Runner& runner, CostModel& model,
       session_(runner, database, run, options.stop,
                [this](const Proposal& proposal, const Outcome& outcome) {
                  log_.note_trial(*proposal.task, proposal.config, proposal.is_default, outcome);
-               }),
+               },
+               [this](const Proposal& proposal, double us) { log_.note_drift(*proposal.task, us); }),
       strategy_(options.strategy == Strategy::random ? make_random_strategy()
                                                      : make_model_guided_strategy(options.exploration)),
-      states_(tasks.size()) {
+      states_(tasks.size()),
+      default_measured_(tasks.size(), start_),
+      evidence_(runner.evidence()),
+      idle_before_(runner.idle_seconds()) {
   if (options.batch_size < 1) throw UsageError("a batch holds at least one trial");
   for (const Task& task : tasks) {
     searches_.emplace_back(
@@ -106,38 +127,49 @@ void Tuning::note_known(TaskSearch& search, const Config& config, double us) {
 }
 
 void Tuning::measure_defaults() {
-  std::vector<Proposal> defaults;
+  std::vector<Proposal> batch;
   for (TaskSearch& search : searches_) {
-    if (search.claim(search.default_config())) defaults.push_back({&search.task(), search.default_config(), true});
+    if (!search.claim(search.default_config())) continue;
+    const auto proposed = session_.proposed() + static_cast<int64_t>(batch.size());
+    if (limit_reached() || (options_.limits.trials && proposed >= *options_.limits.trials)) break;
+    batch.push_back({&search.task(), search.default_config(), true});
+    if (batch.size() < static_cast<size_t>(options_.batch_size)) continue;
+    submit(std::exchange(batch, {}));
+    if (session_.batches_under_way() == kBatchesAhead) collect();
   }
-  for (size_t first = 0; first < defaults.size() && !limit_reached(); first += kDefaultsAtOnce) {
-    auto last = std::min(defaults.size(), first + kDefaultsAtOnce);
-    if (options_.limits.trials) {
-      last = std::min(last, first + static_cast<size_t>(*options_.limits.trials - session_.trials()));
+  if (!batch.empty()) submit(std::move(batch));
+  while (session_.batches_under_way() > 0) collect();
+}
+
+/// A batch is fixed before its first result is known, and after all results of the batch kBatchesAhead before it, so
+/// that what is proposed depends on neither the number of workers nor the order in which they end.
+void Tuning::search() {
+  while (true) {
+    while (session_.batches_under_way() < kBatchesAhead) {
+      const std::optional<size_t> task = next_task();
+      if (!task) break;
+      propose(*task);
     }
-    measure({defaults.begin() + static_cast<ptrdiff_t>(first), defaults.begin() + static_cast<ptrdiff_t>(last)});
+    if (session_.batches_under_way() == 0) break;
+    collect();
   }
+  session_.finish_repeats();
+  end_reason_ = limit_reached().value_or(reason_of_closed_tasks());
 }
 
 std::optional<size_t> Tuning::next_task() {
-  if (const auto reason = limit_reached()) {
-    end_reason_ = *reason;
-    return std::nullopt;
-  }
+  if (limit_reached()) return std::nullopt;
   for (size_t task = 0; task < tasks_.size(); ++task) {
     close_if_done(task);
-    standings_[task].is_open = states_[task].empty();
+    standings_[task].is_open = states_[task].empty() && room_for(task) > 0;
     standings_[task].best_us = searches_[task].best_us();
     standings_[task].best_after_trial = searches_[task].best_after_trial();
   }
-  const auto task = warpwright::next_task(standings_);
-  if (!task) end_reason_ = reason_of_closed_tasks();
-  return task;
+  return warpwright::next_task(standings_);
 }
 
-/// One batch: fixed before its first result is known, and always proposed whole, so that a run with a higher limit
-/// begins with the same trials.
-void Tuning::search(size_t task) {
+/// One batch, always proposed whole, so that a run with a higher limit begins with the same trials.
+void Tuning::propose(size_t task) {
   TaskSearch& search = searches_[task];
   ++standings_[task].batches;
   refit_model();
@@ -147,10 +179,72 @@ void Tuning::search(size_t task) {
     close(task, "exhausted");
     return;
   }
-  configs.resize(std::min(configs.size(), room_for(search)));
+  configs.resize(std::min(configs.size(), room_for(task)));
   std::vector<Proposal> batch;
   for (Config& config : configs) batch.push_back({&search.task(), std::move(config), false});
-  measure(batch);
+  if (times_vary()) repeat_default(task);
+  submit(std::move(batch));
+}
+
+void Tuning::repeat_default(size_t task) {
+  if (seconds_since(default_measured_[task]) < options_.drift_interval_s) return;
+  default_measured_[task] = Clock::now();
+  session_.repeat({&tasks_[task], searches_[task].default_config(), true});
+}
+
+/// The default, then the fastest Configs in an order that no time has a part in: it decides between equals.
+std::vector<Config> Tuning::finalists(size_t task) const {
+  const TaskSearch& search = searches_[task];
+  std::vector<Config> configs;
+  for (const size_t index : search.best(kFinalists)) {
+    const Config& config = search.measured()[index].config;
+    if (config != search.default_config()) configs.push_back(config);
+  }
+  std::sort(configs.begin(), configs.end(), [](const Config& a, const Config& b) { return key(a) < key(b); });
+  configs.insert(configs.begin(), search.default_config());
+  return configs;
+}
+
+/// The fastest Configs of each task in turn with its default, so that no lucky sample decides what is the best.
+void Tuning::compare_finalists() {
+  if (!times_vary()) return;
+  for (size_t task = 0; task < tasks_.size() && !session_.should_stop(); ++task) {
+    Clock::time_point deadline = Clock::time_point::max();
+    if (options_.limits.seconds) {
+      const double left_s = std::max(0.0, *options_.limits.seconds - seconds_since(start_));
+      deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                                    left_s / static_cast<double>(tasks_.size() - task)));
+    }
+    if (searches_[task].default_us() > 0) decide(task, deadline);
+  }
+}
+
+void Tuning::decide(size_t task, Clock::time_point deadline) {
+  const std::vector<Config> configs = finalists(task);
+  if (configs.size() < 2) return;
+  std::vector<std::vector<double>> rounds_us;
+  for (const Config& config : configs) rounds_us.push_back(session_.recorded_final({&tasks_[task], config}));
+  const bool is_known = std::none_of(rounds_us.begin(), rounds_us.end(), [](const auto& us) { return us.empty(); });
+  if (!is_known || session_.measured() > 0) rounds_us = measure_finalists(task, configs, deadline);
+  const Verdict verdict = judge(rounds_us);
+  if (rounds_us[verdict.winner].empty()) return;
+  log_.note_verdict(tasks_[task], configs[verdict.winner], median(rounds_us[0]), median(rounds_us[verdict.winner]),
+                    verdict.gain);
+}
+
+std::vector<std::vector<double>> Tuning::measure_finalists(size_t task, const std::vector<Config>& configs,
+                                                           Clock::time_point deadline) {
+  const std::vector<TrialResult> results =
+      runner_.interleave(tasks_[task].workload, configs, [&](const std::vector<std::vector<double>>& rounds_us) {
+        return judge(rounds_us).is_settled || session_.should_stop() || Clock::now() >= deadline;
+      });
+  std::vector<std::vector<double>> rounds_us(configs.size());
+  for (size_t i = 0; i < configs.size(); ++i) {
+    if (!results[i].outcome.ok() || results[i].outcome.samples_us.empty()) continue;
+    rounds_us[i] = results[i].outcome.samples_us;
+    session_.record_final({&tasks_[task], configs[i], i == 0}, results[i]);
+  }
+  return rounds_us;
 }
 
 TuneSummary Tuning::finish() {
@@ -160,27 +254,32 @@ TuneSummary Tuning::finish() {
   }
   summary.end_reason = end_reason_;
   summary.trials = session_.trials();
+  summary.measured = session_.measured();
   summary.seconds = session_.seconds();
-  const TrialSeconds& spent = summary.seconds;
-  const double own_in_trials = std::max(0.0, spent.wall - spent.compile - spent.verify - spent.run);
-  summary.own_seconds = seconds_since(start_) - session_.runner_seconds() + own_in_trials;
+  summary.wall_seconds = seconds_since(start_);
+  summary.idle_seconds = runner_.idle_seconds() - idle_before_;
   database_.end_run(run_id_, end_reason_);
   return summary;
 }
 
 std::optional<std::string> Tuning::limit_reached() const {
   if (session_.should_stop()) return "interrupted";
-  if (options_.limits.trials && session_.trials() >= *options_.limits.trials) return "trials";
-  if (options_.limits.seconds && seconds_since(start_) >= *options_.limits.seconds) return "time";
+  if (options_.limits.trials && session_.proposed() >= *options_.limits.trials) return "trials";
+  const double share = times_vary() ? 1 - kFinalShare : 1;
+  if (options_.limits.seconds && seconds_since(start_) >= *options_.limits.seconds * share) return "time";
   return std::nullopt;
 }
 
-void Tuning::measure(const std::vector<Proposal>& batch) {
-  const std::vector<std::optional<Outcome>> outcomes = session_.measure(batch);
-  for (size_t i = 0; i < batch.size(); ++i) {
-    if (!outcomes[i]) continue;
-    const auto task = static_cast<size_t>(batch[i].task - tasks_.data());
-    searches_[task].note_trial(batch[i].config, *outcomes[i]);
+void Tuning::submit(std::vector<Proposal> batch) {
+  for (const Proposal& proposal : batch) ++standings_[index_of(proposal)].under_way;
+  session_.submit(std::move(batch));
+}
+
+void Tuning::collect() {
+  for (const MeasuredProposal& measured : session_.collect()) {
+    const size_t task = index_of(measured.proposal);
+    --standings_[task].under_way;
+    if (measured.outcome) searches_[task].note_trial(measured.proposal.config, *measured.outcome);
   }
   absorb_stranded();
 }
@@ -197,10 +296,11 @@ void Tuning::absorb_stranded() {
   }
 }
 
-size_t Tuning::room_for(const TaskSearch& search) const {
+size_t Tuning::room_for(size_t task) const {
   int64_t room = options_.batch_size;
-  if (options_.limits.trials) room = std::min(room, *options_.limits.trials - session_.trials());
-  if (options_.limits.trials_per_task) room = std::min(room, *options_.limits.trials_per_task - search.trials());
+  if (options_.limits.trials) room = std::min(room, *options_.limits.trials - session_.proposed());
+  const int64_t of_task = searches_[task].trials() + standings_[task].under_way;
+  if (options_.limits.trials_per_task) room = std::min(room, *options_.limits.trials_per_task - of_task);
   return static_cast<size_t>(std::max<int64_t>(0, room));
 }
 
@@ -247,7 +347,8 @@ TuneSummary tune(const std::vector<Task>& tasks, Runner& runner, CostModel& cost
   Tuning tuning(tasks, runner, cost_model, database, run, options, progress);
   tuning.recall_known_records();
   tuning.measure_defaults();
-  while (const std::optional<size_t> task = tuning.next_task()) tuning.search(*task);
+  tuning.search();
+  tuning.compare_finalists();
   return tuning.finish();
 }
 

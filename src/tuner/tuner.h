@@ -12,6 +12,7 @@
 #include "database/database.h"
 #include "measure/runner.h"
 #include "search_space/kernel_family.h"
+#include "src/core/verdict.h"
 #include "src/tasks/tasks.h"
 
 namespace warpwright {
@@ -31,7 +32,8 @@ struct TuneOptions {
   int batch_size = 8;
   double exploration = 0.2;  // share of a batch drawn at random
   Strategy strategy = Strategy::model_guided;
-  std::atomic<bool>* stop = nullptr;  // set by a signal: end after what is under way
+  std::atomic<bool>* stop = nullptr;  // set by a signal: end at once, with what is known
+  double drift_interval_s = 600;      // after which the default of a task is measured again; where times vary
   /// Which families take a Workload; the most promising of their defaults is the task's.
   std::function<std::vector<const KernelFamily*>(const Workload&, const Target&)> families = families_for;
 };
@@ -40,18 +42,23 @@ struct TaskProgress {
   std::string task_key;
   int weight = 1;
   int64_t trials = 0, ok = 0;
-  std::map<std::string, int64_t> failures;  // by outcome
-  double default_us = 0, best_us = 0;       // 0 when unknown
+  std::map<std::string, int64_t> failures;        // by outcome
+  double default_us = 0, best_us = 0;             // 0 when unknown
+  double default_spread = 0, best_spread = 0;     // half of the middle half of the samples, as a share of their median
   Config best;
+  std::optional<PairedGain> gain;  // of the best over the default, measured in turn; only where times vary
+  double drift = 0;                // share by which the default's time moved since it was first measured
   std::string state;  // `searching`, `exhausted`, `patience`, `time`, `trials`, `interrupted`
 };
 
 struct TuneSummary {
   std::vector<TaskProgress> tasks;
-  int64_t trials = 0;      // of the whole run, earlier sittings included
-  std::string end_reason;  // `trials`, `time`, `exhausted`, `patience`, `interrupted`
-  TrialSeconds seconds;    // sums over this sitting
-  double own_seconds = 0;  // wall time of this sitting that was neither compiling nor verifying nor running
+  int64_t trials = 0;        // of the whole run, earlier sittings included
+  int64_t measured = 0;      // in this sitting
+  std::string end_reason;    // `trials`, `time`, `exhausted`, `patience`, `interrupted`
+  TrialSeconds seconds;      // sums over this sitting
+  double wall_seconds = 0;   // of this sitting
+  double idle_seconds = 0;   // of it, in which neither compiling nor measuring was at its full
 };
 
 /// Called after every trial, replayed ones too.

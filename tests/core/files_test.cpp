@@ -1,10 +1,16 @@
 // Files and .npy: round trips, and what a stranger's file may not do.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 
 #include "src/core/error.h"
 #include "src/core/file.h"
+#include "src/core/named_lock.h"
 #include "src/core/npy.h"
 
 namespace warpwright {
@@ -57,6 +63,67 @@ TEST(File, temporary_folders_vanish) {
     EXPECT_EQ(fs::status(path).permissions() & fs::perms::mask, fs::perms::owner_all);
   }
   EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(TemporaryFolders, of_killed_owners_are_swept_and_others_stay) {
+  const TemporaryFolder root;
+  const char* before = std::getenv("TMPDIR");
+  const std::string restored = before != nullptr ? before : "";
+  setenv("TMPDIR", root.path().c_str(), 1);
+  const auto make = [&](const std::string& name, int age_s) {
+    fs::create_directories(root.path() / name / "inside");
+    const timespec then{time(nullptr) - age_s, 0};
+    const timespec times[2] = {then, then};
+    utimensat(AT_FDCWD, (root.path() / name).c_str(), times, 0);
+  };
+  make("sweep-aaaaaa", 100);     // its owner is gone
+  make("sweep-young1", 0);       // may be about to be locked
+  make("sweep-else-aaaaaa", 100);  // of another prefix
+  {
+    const TemporaryFolder first("sweep");
+    const timespec old[2] = {{1, 0}, {1, 0}};
+    utimensat(AT_FDCWD, first.path().c_str(), old, 0);
+    const TemporaryFolder second("sweep");
+    EXPECT_TRUE(fs::exists(first.path())) << "its owner lives";
+  }
+  before != nullptr ? setenv("TMPDIR", restored.c_str(), 1) : unsetenv("TMPDIR");
+  EXPECT_FALSE(fs::exists(root.path() / "sweep-aaaaaa"));
+  EXPECT_TRUE(fs::exists(root.path() / "sweep-young1"));
+  EXPECT_TRUE(fs::exists(root.path() / "sweep-else-aaaaaa"));
+}
+
+TEST(NamedLocks, have_one_holder_and_leave_no_file) {
+  const std::string name = "test of " + std::to_string(getpid());
+  NamedLock first(name), second(name);
+  EXPECT_TRUE(first.try_lock());
+  EXPECT_TRUE(fs::exists(first.path()));
+  EXPECT_FALSE(second.try_lock());
+  first.unlock();
+  EXPECT_TRUE(second.try_lock());
+  EXPECT_FALSE(first.try_lock());
+  second.unlock();
+  EXPECT_FALSE(fs::exists(first.path()));
+}
+
+TEST(NamedLocks, of_a_killed_process_are_free) {
+  NamedLock lock("killed " + std::to_string(getpid()));
+  int channel[2];
+  ASSERT_EQ(pipe(channel), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const char has_it = lock.try_lock() ? 'y' : 'n';
+    if (write(channel[1], &has_it, 1) == 1) pause();
+    _exit(0);
+  }
+  char has_it = 0;
+  ASSERT_EQ(read(channel[0], &has_it, 1), 1);
+  EXPECT_EQ(has_it, 'y');
+  EXPECT_FALSE(lock.try_lock());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(channel[0]);
+  close(channel[1]);
+  EXPECT_TRUE(lock.try_lock());
 }
 
 TEST(Npy, round_trips_every_type_and_rank) {

@@ -16,12 +16,15 @@ namespace warpwright {
 
 inline constexpr const char* kFaultFolderVariable = "WARPWRIGHT_TEST_FAULTS";
 
-/// The parent's side: a folder with the steps of `compile` and `run`; steps beyond the end are `ok`.
+/// The parent's side: a folder with the steps of `compile`, `run` and `probe` (the empty kernel that tells a broken
+/// compiler); steps beyond the end are `ok`.
 class FaultPlan {
  public:
-  FaultPlan(const std::vector<std::string>& compile, const std::vector<std::string>& run) {
+  FaultPlan(const std::vector<std::string>& compile, const std::vector<std::string>& run,
+            const std::vector<std::string>& probe = {}) {
     write("compile", compile);
     write("run", run);
+    write("probe", probe);
     setenv(kFaultFolderVariable, folder_.path().c_str(), 1);
   }
   ~FaultPlan() { unsetenv(kFaultFolderVariable); }

@@ -14,6 +14,7 @@
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
 #include "src/core/hash.h"
+#include "src/core/named_lock.h"
 #include "tests/measure/fault_plan.h"
 #include "tests/measure/small_workload.h"
 
@@ -30,7 +31,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 RunnerOptions options_for(const std::string& device, int jobs = 1) {
   RunnerOptions options;
-  options.device = device;
+  options.devices = {device};
   options.jobs = jobs;
   options.worker_program = WARPWRIGHT_TEST_WORKER;
   options.run_timeout_s = 30;
@@ -74,6 +75,8 @@ TEST_P(OnEachDevice, GivesTimesHashesAndSeconds) {
   EXPECT_EQ(result.outcome.limited_by, "dram");
   EXPECT_EQ(result.evidence, is_card ? Evidence::silicon : Evidence::virtual_device);
   EXPECT_EQ(result.environment, "a device for tests, Fake 1.0");
+  EXPECT_EQ(result.warm_samples_us, is_card ? std::vector<double>{5.5} : std::vector<double>{});
+  EXPECT_EQ(result.clocks, is_card ? (CardClocks{2520, 10501, "power_cap"}) : CardClocks{});
   EXPECT_EQ(result.kernel.registers, 32);
   EXPECT_EQ(result.kernel.spill_store_bytes, 8);
   EXPECT_EQ(result.ptx_hash, sha256_hex(result.kernel.ptx));
@@ -198,15 +201,105 @@ TEST(Runner, StopFlagInterruptsTheBatch) {
   EXPECT_LT(seconds_since(begin), 8 + 10);
 }
 
-TEST(Runner, LackingEnvironmentIsThrown) {
+TEST(Runner, EnvironmentThatLacksFromTheStartIsThrown) {
   RunnerOptions options = options_for("fake:virtual");
   options.nvrtc_path = "/nowhere";
   EXPECT_THROW(open_worker_runner(options), EnvironmentError);
   EXPECT_THROW(open_worker_runner(options_for("fake:other")), UsageError);
-  const FaultPlan plan({"ok", "environment"}, {});
-  const std::unique_ptr<Runner> runner = open_worker_runner(options_for("fake:virtual"));
-  EXPECT_THROW(runner->run(trials(5), nullptr), EnvironmentError);
-  EXPECT_TRUE(runner->run(trials(1), nullptr)[0].outcome.ok());
+}
+
+TEST(Runner, EnvironmentThatLacksForAWhileCostsOneTrial) {
+  const FaultPlan plan({"ok", "environment", "memory"}, {"ok", "environment", "ok"});
+  const std::vector<TrialResult> results = run_with(options_for("fake:virtual"), 5);
+  EXPECT_THAT(kinds(results), ElementsAre(OutcomeKind::ok, OutcomeKind::infrastructure, OutcomeKind::out_of_memory,
+                                          OutcomeKind::infrastructure, OutcomeKind::ok));
+  EXPECT_THAT(results[1].outcome.message, HasSubstr("the disk is gone"));
+}
+
+TEST(Runner, BrokenCompilerIsTheEnvironmentsFaultAndNotEachTrials) {
+  const FaultPlan plan({"abort", "error", "hang", "abort"}, {}, {"abort", "error", "hang", "ok"});
+  RunnerOptions options = options_for("fake:virtual");
+  options.compile_timeout_s = 1;
+  const std::vector<TrialResult> results = run_with(options, 4);
+  EXPECT_THAT(kinds(results), ElementsAre(OutcomeKind::infrastructure, OutcomeKind::infrastructure,
+                                          OutcomeKind::infrastructure, OutcomeKind::compile_error));
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_THAT(results[i].outcome.message, HasSubstr("the compiler is broken, an empty kernel fails too"));
+  }
+}
+
+TEST(Runner, SeveralCardsShareABatchAndADeadOneEndsItsLaneAlone) {
+  const FaultPlan plan({}, {});
+  RunnerOptions options = options_for("fake:card", 2);
+  options.devices = {"fake:card", "fake:second"};
+  setenv("WARPWRIGHT_TEST_DEAD_CARD", "fake:second", 1);
+  const std::vector<TrialResult> results = open_worker_runner(options)->run(trials(24), nullptr);
+  unsetenv("WARPWRIGHT_TEST_DEAD_CARD");
+  size_t lost = 0;
+  for (const TrialResult& result : results) {
+    EXPECT_TRUE(result.outcome.ok() || result.outcome.kind == OutcomeKind::device_lost) << result.outcome.message;
+    lost += !result.outcome.ok();
+  }
+  EXPECT_EQ(lost, 2u) << "the third loss retires the card, and its trial goes to the other one";
+}
+
+TEST(Runner, CardsNamedTwiceOrUnlikeAreRefused) {
+  RunnerOptions options = options_for("fake:card");
+  options.devices = {"fake:card", "fake:card"};
+  EXPECT_THROW(open_worker_runner(options), UsageError);
+  options.devices = {"fake:card", "fake:virtual"};
+  EXPECT_THROW(open_worker_runner(options), UsageError);
+}
+
+TEST(Runner, ACardIsTimedByOneProcessAtATime) {
+  const FaultPlan plan({}, {});
+  const std::unique_ptr<Runner> runner = open_worker_runner(options_for("fake:card"));
+  NamedLock other("test fake:card");  // another process that times on it
+  ASSERT_TRUE(other.try_lock());
+  std::atomic<bool> is_free{false};
+  std::jthread holder([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    is_free = true;
+    other.unlock();
+  });
+  runner->run(trials(1), [&](size_t, const TrialResult& result) {
+    EXPECT_TRUE(is_free);
+    EXPECT_TRUE(result.outcome.ok());
+    EXPECT_LT(result.seconds.wall, result.seconds.compile + result.seconds.verify + result.seconds.run + 5);
+  });
+}
+
+TEST(Runner, CancelDropsWhatIsUnderWay) {
+  const FaultPlan plan({}, {"hang"});
+  RunnerOptions options = options_for("fake:virtual");
+  options.run_timeout_s = 1000;
+  const std::unique_ptr<Runner> runner = open_worker_runner(options);
+  for (uint64_t ticket = 0; ticket < 3; ++ticket) runner->submit(ticket, trials(1)[0]);
+  while (plan.taken("run") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  runner->cancel();
+  runner->submit(7, trials(1)[0]);
+  const FinishedTrial finished = runner->next();
+  EXPECT_EQ(finished.ticket, 7u);
+  EXPECT_TRUE(finished.result.outcome.ok());
+}
+
+TEST_P(OnEachDevice, InterleavesRoundsAndLeavesOutWhatFails) {
+  const FaultPlan plan({"ok", "ok", "error"}, {"ok", "ok", "ok", "half"});
+  const std::unique_ptr<Runner> runner = open_worker_runner(options_for(GetParam()));
+  const std::vector<Trial> same = trials(3);
+  std::vector<std::vector<size_t>> seen;
+  const std::vector<TrialResult> results =
+      runner->interleave(same[0].workload, {same[0].config, same[1].config, same[2].config},
+                         [&](const std::vector<std::vector<double>>& rounds_us) {
+                           seen.push_back({rounds_us[0].size(), rounds_us[1].size(), rounds_us[2].size()});
+                           return seen.size() == 3;
+                         });
+  // The second round begins with the second Config, so that the fourth run is the first one's.
+  EXPECT_THAT(seen, ElementsAre(std::vector<size_t>{1, 1, 0}, std::vector<size_t>{0, 2, 0}, std::vector<size_t>{0, 3, 0}));
+  EXPECT_EQ(results[0].outcome.kind, OutcomeKind::wrong_result);
+  EXPECT_EQ(results[2].outcome.kind, OutcomeKind::compile_error);
+  EXPECT_THAT(results[1].outcome.samples_us, ElementsAre(10.125, 10.125, 10.125));
+  EXPECT_EQ(plan.taken("compile"), 3u) << "compiled once for all rounds";
 }
 
 TEST(Runner, ThrowingCallbackEndsTheBatchAndNotTheRunner) {

@@ -109,7 +109,7 @@ TEST(VirtualTrial, HugeUnrollIsACompileTimeout) {
 
 std::unique_ptr<Runner> open_virtual_runner() {
   RunnerOptions options;
-  options.device = "virtual:rtx4090";
+  options.devices = {"virtual:rtx4090"};
   options.worker_program = WARPWRIGHT_PLAIN_WORKER;
   options.jobs = 2;
   return open_worker_runner(options);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <set>
 #include <stdexcept>
@@ -90,27 +91,48 @@ class FakeRunner : public Runner {
 
   const Target& target() const override { return target_preset("rtx4090"); }
   std::string device_name() const override { return "virtual:rtx4090"; }
+  Evidence evidence() const override { return evidence_; }
 
-  std::vector<TrialResult> run(const std::vector<Trial>& trials,
-                               const std::function<void(size_t, const TrialResult&)>& done) override {
-    std::vector<TrialResult> results(trials.size());
-    for (size_t i = 0; i < trials.size(); ++i) {
-      // Trials end in another order for each number of jobs.
-      const size_t at = jobs_ == 1 ? i : trials.size() - 1 - i;
-      if (kill_after >= 0 && measured >= kill_after) throw Killed();
-      TrialResult& result = results[at];
-      if (stop_after >= 0 && measured >= stop_after) {
-        stop->store(true);
-        result.outcome.kind = OutcomeKind::interrupted;
-      } else {
-        ++measured;
-        sequence.push_back(key(trials[at].workload) + key(trials[at].config));
-        result.outcome = rule(trials[at]);
+  void submit(uint64_t ticket, Trial trial) override { submitted_.emplace_back(ticket, std::move(trial)); }
+  FinishedTrial next() override {
+    // Trials end in another order for each number of jobs.
+    const size_t at = std::min(submitted_.size() - 1, static_cast<size_t>(jobs_ - 1));
+    const auto [ticket, trial] = submitted_.at(at);
+    if (kill_after >= 0 && measured >= kill_after) throw Killed();
+    FinishedTrial finished;
+    finished.ticket = ticket;
+    TrialResult& result = finished.result;
+    if (stop_after >= 0 && measured >= stop_after) {
+      stop->store(true);
+      result.outcome.kind = OutcomeKind::interrupted;
+    } else {
+      ++measured;
+      sequence.push_back(key(trial.workload) + key(trial.config));
+      result.outcome = rule(trial);
+    }
+    submitted_.erase(submitted_.begin() + static_cast<ptrdiff_t>(at));
+    result.source_hash = key_hex(key(trial.config));
+    result.environment = "fake";
+    result.evidence = evidence_;
+    result.seconds = {0.2, 0.2, 0.2, 0.7};
+    return finished;
+  }
+  void cancel() override { submitted_.clear(); }
+  std::vector<TrialResult> interleave(const Workload& workload, const std::vector<Config>& configs,
+                                      const IsDecided& is_decided) override {
+    std::vector<TrialResult> results(configs.size());
+    std::vector<std::vector<double>> rounds_us(configs.size());
+    do {
+      for (size_t i = 0; i < configs.size(); ++i) {
+        results[i].outcome = rule({workload, configs[i]});
+        if (results[i].outcome.ok()) rounds_us[i].push_back(results[i].outcome.median_us());
       }
-      result.source_hash = key_hex(key(trials[at].config));
-      result.environment = "fake";
-      result.seconds = {0.2, 0.2, 0.2, 0.7};
-      done(at, result);
+      ++rounds;
+    } while (!is_decided(rounds_us));
+    for (size_t i = 0; i < configs.size(); ++i) {
+      results[i].outcome.samples_us = rounds_us[i];
+      results[i].evidence = evidence_;
+      results[i].environment = "fake";
     }
     return results;
   }
@@ -123,11 +145,13 @@ class FakeRunner : public Runner {
   };
   int kill_after = -1, stop_after = -1;
   std::atomic<bool>* stop = nullptr;
-  int measured = 0;
+  Evidence evidence_ = Evidence::virtual_device;
+  int measured = 0, rounds = 0;
   std::vector<std::string> sequence;  // what was measured, in the order of ending
 
  private:
   int jobs_;
+  std::deque<std::pair<uint64_t, Trial>> submitted_;
 };
 
 /// Scores by the nearest observation of any task: learns, and needs no family.

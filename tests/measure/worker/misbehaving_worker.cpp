@@ -8,8 +8,10 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <new>
 
 #include "measure/worker.h"
+#include "measure/worker_requests.h"
 #include "src/core/error.h"
 #include "src/core/hash.h"
 #include "tests/measure/fault_plan.h"
@@ -31,6 +33,9 @@ bool misbehave(const std::string& fault) {
     raise(SIGSEGV);
   }
   if (fault == "killed") raise(SIGKILL);
+  if (fault == "halt") raise(SIGSTOP);
+  if (fault == "nap") usleep(3'000'000);
+  if (fault == "memory") throw std::bad_alloc();
   if (fault == "exit") _exit(7);
   if (fault == "chatter") std::puts("noise on stdout\n{\"kernel\":1}"), std::fflush(stdout);
   if (fault == "environment") throw EnvironmentError("the disk is gone");
@@ -58,7 +63,7 @@ class MisbehavingCompiler final : public Compiler {
   std::string version() const override { return "Fake 1.0"; }
   int cuda_major() const override { return 13; }
   std::variant<CompiledKernel, Outcome> compile(const KernelSource& source, const std::string& arch) override {
-    const std::string fault = next_fault("compile");
+    const std::string fault = next_fault(source.entry == kProbeEntry ? "probe" : "compile");
     if (!misbehave(fault) && fault == "error") return outcome_of(OutcomeKind::compile_error, "does not compile");
     CompiledKernel kernel;
     kernel.entry = source.entry;
@@ -77,8 +82,10 @@ class MisbehavingCompiler final : public Compiler {
 /// Knows the right output without computing it: the complement of the poison.
 class MisbehavingDevice final : public Device {
  public:
-  MisbehavingDevice(bool is_card, bool is_checked)
-      : evidence_(is_card ? Evidence::silicon : Evidence::virtual_device), takes_steps_(is_card || is_checked) {}
+  MisbehavingDevice(std::string_view name, bool is_checked)
+      : name_(name),
+        evidence_(name == "fake:virtual" ? Evidence::virtual_device : Evidence::silicon),
+        takes_steps_(name != "fake:virtual" || is_checked) {}
 
   const Target& target() const override { return target_preset("rtx4090"); }
   Evidence evidence() const override { return evidence_; }
@@ -99,6 +106,7 @@ class MisbehavingDevice final : public Device {
   void download(std::span<std::byte> to, DeviceAddress from) override { std::memcpy(to.data(), at(from), to.size()); }
   void begin_life(DeviceAddress, int64_t) override {}
   DeviceKernel load(const CompiledKernel&) override {
+    if (is_dead()) throw EnvironmentError("CUDA_ERROR_DEVICE_UNAVAILABLE");
     if (takes_steps_) fault_ = next_fault("run");
     misbehave(fault_);
     if (fault_ == "full") throw OutOfDeviceMemory("the card is full");
@@ -112,10 +120,11 @@ class MisbehavingDevice final : public Device {
     write(launch, fault_);
     return outcome_of(OutcomeKind::ok, "");
   }
-  Outcome time(const Launch& launch, const TimingOptions&) override {
+  Outcome time(const Launch& launch, const TimingOptions& options) override {
     write(launch, fault_ == "wrong_later" ? "half" : fault_);
     Outcome outcome = outcome_of(OutcomeKind::ok, "");
     outcome.samples_us = {10.125, 11.0, 1.0 / 3.0};
+    if (!options.cold_l2) outcome.samples_us = {5.5};
     outcome.limited_by = "dram";
     return outcome;
   }
@@ -146,6 +155,12 @@ class MisbehavingDevice final : public Device {
     }
   }
 
+  bool is_dead() const {
+    const char* dead = getenv("WARPWRIGHT_TEST_DEAD_CARD");
+    return dead != nullptr && name_ == dead;
+  }
+
+  const std::string name_;
   const Evidence evidence_;
   const bool takes_steps_;
   std::string fault_ = "ok";
@@ -166,7 +181,15 @@ int main(int argc, char** argv) {
                        return std::make_unique<MisbehavingCompiler>();
                      },
                      [](std::string_view name, const DeviceOptions& options) -> std::unique_ptr<Device> {
-                       if (name != "fake:card" && name != "fake:virtual") throw UsageError("there is no such device");
-                       return std::make_unique<MisbehavingDevice>(name == "fake:card", options.checked);
+                       if (name != "fake:card" && name != "fake:second" && name != "fake:virtual") {
+                         throw UsageError("there is no such device");
+                       }
+                       return std::make_unique<MisbehavingDevice>(name, options.checked);
+                     },
+                     [](std::string_view name) { return name == "fake:virtual" ? "" : "test " + std::string(name); },
+                     [](std::string_view) -> std::optional<CardState> {
+                       CardState state;
+                       state.sm_mhz = 2520, state.memory_mhz = 10501, state.throttled_by = "power_cap";
+                       return state;
                      }});
 }

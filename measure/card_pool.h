@@ -1,0 +1,73 @@
+// CardPool: the cards of a run, each with the one process that times on it.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measure/worker_process.h"
+#include "src/core/named_lock.h"
+#include "src/core/outcome.h"
+
+namespace warpwright {
+
+class CardPool {
+ public:
+  struct Card {
+    std::string device;       // as --device has it
+    std::string environment;  // for people
+    std::unique_ptr<WorkerProcess> worker;
+    // Among processes; null where all may run at once: a virtual device. Who waits for `lock` holds `turn`, so that
+    // nobody who gives it back can take it again before him.
+    std::unique_ptr<NamedLock> lock, turn;
+    bool is_busy = false, is_retired = false;
+    int lost_in_a_row = 0;
+  };
+
+  /// A card of one's own, among all processes of the machine, until it is destroyed.
+  class Lease {
+   public:
+    Lease(CardPool& pool, Card& card) : pool_(&pool), card_(&card) {}
+    ~Lease() {
+      if (pool_ != nullptr) pool_->give_back(*card_);
+    }
+    Lease(Lease&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), card_(other.card_) {}
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    Lease& operator=(Lease&&) = delete;
+    Card& card() const { return *card_; }
+
+   private:
+    CardPool* pool_;
+    Card* card_;
+  };
+
+  void add(Card card) { cards_.push_back(std::make_unique<Card>(std::move(card))); }
+  size_t size() const { return cards_.size(); }
+
+  /// A card that is free; waits for one. nullopt after `stop`, or when all cards are retired.
+  std::optional<Lease> take(const StopCheck& stop);
+  /// The first card that is not retired.
+  std::optional<Lease> take_first(const StopCheck& stop);
+
+  /// Takes notice of what came of a trial on the card. One that is lost kMostLost times in a row is retired while there
+  /// is another, and true says that its trial goes to that one.
+  bool is_lost(Card& card, const Outcome& outcome);
+  static constexpr int kMostLost = 3;
+
+ private:
+  Card* free_card(bool only_first);
+  std::optional<Lease> take(const StopCheck& stop, bool only_first);
+  bool lock_among_processes(Card& card, const StopCheck& stop);
+  void give_back(Card& card);
+
+  mutable std::mutex mutex_;
+  std::condition_variable freed_;
+  std::vector<std::unique_ptr<Card>> cards_;
+};
+
+}  // namespace warpwright
