@@ -30,12 +30,6 @@ std::string verdict_text(const TaskProgress& task) {
   return text + fmt::format(" ({:.3f}..{:.3f})", task.gain->low, task.gain->high);
 }
 
-Json gain_json(const TaskProgress& task) {
-  if (!task.gain) return {};
-  return {{"rounds", task.gain->rounds}, {"gain", task.gain->gain}, {"low", task.gain->low}, {"high", task.gain->high},
-          {"chance", task.gain->chance}};
-}
-
 }  // namespace
 
 std::string trials_text(int64_t done, std::optional<int64_t> most) {
@@ -65,37 +59,11 @@ std::string TuneProgress::left_text(int64_t done, int64_t here, double elapsed) 
 }
 
 Json summary_json(const TuneSummary& summary, const RunInfo& run, const std::vector<Task>& tasks) {
-  Json list = Json::array();
-  for (size_t i = 0; i < summary.tasks.size(); ++i) {
-    const TaskProgress& task = summary.tasks[i];
-    list.push_back({{"key", task.task_key},
-                    {"workload", tasks[i].workload.summary()},
-                    {"weight", task.weight},
-                    {"trials", task.trials},
-                    {"ok", task.ok},
-                    {"failures", task.failures},
-                    {"default_us", task.default_us},
-                    {"best_us", task.best_us},
-                    {"default_spread", task.default_spread},
-                    {"best_spread", task.best_spread},
-                    {"gain", gain_json(task)},
-                    {"drift", task.drift},
-                    {"best", task.best_us > 0 ? to_json(task.best) : Json()},
-                    {"state", task.state}});
-  }
-  return {{"schema", "warpwright.tune/1"},
-          {"run", run.id},
-          {"device", run.key.device_name},
-          {"trials", summary.trials},
-          {"measured", summary.measured},
-          {"end_reason", summary.end_reason},
-          {"tasks", list},
-          {"seconds",
-           {{"compile", summary.seconds.compile},
-            {"verify", summary.seconds.verify},
-            {"run", summary.seconds.run},
-            {"wall", summary.wall_seconds},
-            {"idle", summary.idle_seconds}}}};
+  Json json = to_json(summary);
+  for (size_t i = 0; i < tasks.size(); ++i) json["tasks"][i]["workload"] = tasks[i].workload.summary();
+  json["run"] = run.id;
+  json["device"] = run.key.device_name;
+  return json;
 }
 
 void print_summary(const TuneSummary& summary, const RunInfo& run, const std::vector<Task>& tasks, bool are_estimates,

@@ -258,7 +258,7 @@ TuneSummary Tuning::finish() {
   summary.seconds = session_.seconds();
   summary.wall_seconds = seconds_since(start_);
   summary.idle_seconds = runner_.idle_seconds() - idle_before_;
-  database_.end_run(run_id_, end_reason_);
+  database_.end_run(run_id_, end_reason_, to_json(summary));
   return summary;
 }
 

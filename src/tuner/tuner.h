@@ -61,6 +61,9 @@ struct TuneSummary {
   double idle_seconds = 0;   // of it, in which neither compiling nor measuring was at its full
 };
 
+/// What the run's row in the database keeps.
+Json to_json(const TuneSummary& summary);
+
 /// Called after every trial, replayed ones too.
 using ProgressCallback = std::function<void(const TuneSummary&)>;
 
