@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace warpwright {
 namespace {
+
+constexpr double kLeastProbeTimeout_s = 30;  // a busy machine makes no broken compiler
 
 Outcome outcome_of(OutcomeKind kind, std::string message, std::string log) {
   Outcome outcome;
@@ -50,7 +54,7 @@ std::variant<CompiledKernel, Outcome> compile_in_worker(WorkerProcess& worker, c
   protocol::CompileRequest probe{request.nvrtc_path, request.arch, {}, request.stem};
   probe.source.entry = kProbeEntry;
   probe.source.source = fmt::format("extern \"C\" __global__ void {}() {{}}", kProbeEntry);
-  const auto probed = compile_once(worker, probe, limits);
+  const auto probed = compile_once(worker, probe, {std::max(limits.timeout_s, kLeastProbeTimeout_s), limits.stop});
   protocol::remove_binaries(request.stem);
   const Outcome* probe_outcome = std::get_if<Outcome>(&probed);
   if (probe_outcome == nullptr) return result;

@@ -217,7 +217,7 @@ TEST(Runner, EnvironmentThatLacksForAWhileCostsOneTrial) {
 }
 
 TEST(Runner, BrokenCompilerIsTheEnvironmentsFaultAndNotEachTrials) {
-  const FaultPlan plan({"abort", "error", "hang", "abort"}, {}, {"abort", "error", "hang", "ok"});
+  const FaultPlan plan({"abort", "error", "hang", "abort"}, {}, {"abort", "error", "exit", "ok"});
   RunnerOptions options = options_for("fake:virtual");
   options.compile_timeout_s = 1;
   const std::vector<TrialResult> results = run_with(options, 4);

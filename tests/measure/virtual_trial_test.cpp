@@ -6,10 +6,8 @@
 
 #include "cost_model/default_config.h"
 #include "measure/runner.h"
-#include "measure/worker_requests.h"
 #include "search_space/kernel_family.h"
-#include "src/core/file.h"
-#include "tests/measure/small_workload.h"
+#include "tests/measure/kernel_bench.h"
 
 namespace warpwright {
 namespace {
@@ -17,48 +15,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr double kLong_s = 120;
-
-/// A hand-written kernel in the place of a family's, over the buffers of small_dense.
-struct Bench {
-  TemporaryFolder folder;
-  WorkerProcess worker{WARPWRIGHT_PLAIN_WORKER, folder.path() / "log"};
-  bool has_scratch = false;  // 128 bytes of `int* workspace` and 4 of `unsigned* counters` too
-
-  Outcome run(const std::string& body, LaunchShape launch = {{1, 1, 1}, {32, 1, 1}, 0}, double compile_s = kLong_s) {
-    protocol::MeasureRequest request;
-    request.prepared = {small_dense(), 1, folder.path()};
-    request.device = "virtual:rtx4090";
-    request.config = default_config(small_dense(), target_preset("rtx4090"));
-    request.source.entry = "kernel";
-    const std::string scratch = has_scratch ? ", int* workspace, unsigned* counters" : "";
-    request.source.source =
-        "extern \"C\" __global__ void kernel(const signed char* x, signed char* y" + scratch + ") {" + body + "}";
-    request.source.launch = launch;
-    KernelArgument input, output;
-    output.role = KernelArgument::Role::output;
-    request.source.arguments = {input, output};
-    if (has_scratch) {
-      request.source.arguments.push_back({KernelArgument::Role::workspace, 0, "", DType::s32, 128});
-      request.source.arguments.push_back({KernelArgument::Role::counters, 0, "", DType::s32, 4});
-    }
-    request.stem = folder.path() / "kernel";
-    request.instruction_limit = 200'000;
-    auto compiled = compile_in_worker(worker, {"", "sm_89", request.source, request.stem}, {compile_s, nullptr});
-    if (const Outcome* outcome = std::get_if<Outcome>(&compiled)) return *outcome;
-    request.kernel = std::get<CompiledKernel>(compiled);
-    return measure_in_worker(worker, request, {kLong_s, nullptr}).outcome;
-  }
-};
-
 TEST(VirtualTrial, EndlessKernelIsStoppedByItsInstructions) {
-  Bench bench;
+  KernelBench bench;
   const Outcome outcome = bench.run("volatile signed char* flag = y; while (*flag != 77 || x[0] == 0) *flag = 1;");
   EXPECT_EQ(outcome.kind, OutcomeKind::run_timeout) << outcome.message;
 }
 
 TEST(VirtualTrial, WildWriteIsAMemoryFaultAndTheNextTrialIsRight) {
-  Bench bench;
+  KernelBench bench;
   const Outcome outcome = bench.run("y[threadIdx.x + 100000] = x[threadIdx.x];");
   EXPECT_EQ(outcome.kind, OutcomeKind::memory_fault) << outcome.message;
   EXPECT_THAT(outcome.message, HasSubstr("output"));
@@ -66,12 +30,12 @@ TEST(VirtualTrial, WildWriteIsAMemoryFaultAndTheNextTrialIsRight) {
 }
 
 TEST(VirtualTrial, WriteToAnInputIsAMemoryFault) {
-  Bench bench;
+  KernelBench bench;
   EXPECT_EQ(bench.run("const_cast<signed char*>(x)[threadIdx.x] = 1; y[0] = 1;").kind, OutcomeKind::memory_fault);
 }
 
 TEST(VirtualTrial, WorkspaceHoldsNothingAtFirst) {
-  Bench bench;
+  KernelBench bench;
   bench.has_scratch = true;
   const Outcome outcome = bench.run("y[threadIdx.x] = x[threadIdx.x] + workspace[threadIdx.x];");
   EXPECT_EQ(outcome.kind, OutcomeKind::memory_fault) << outcome.message;
@@ -79,7 +43,7 @@ TEST(VirtualTrial, WorkspaceHoldsNothingAtFirst) {
 }
 
 TEST(VirtualTrial, CountersMustBeLeftZero) {
-  Bench bench;
+  KernelBench bench;
   bench.has_scratch = true;
   const std::string body = "workspace[threadIdx.x] = 1; y[threadIdx.x] = x[threadIdx.x]; ";
   Outcome outcome = bench.run(body + "atomicAdd(counters, 1u);");
@@ -90,14 +54,14 @@ TEST(VirtualTrial, CountersMustBeLeftZero) {
 }
 
 TEST(VirtualTrial, TooManyThreadsAreALaunchError) {
-  Bench bench;
+  KernelBench bench;
   const Outcome outcome = bench.run("y[threadIdx.x] = x[0];", {{1, 1, 1}, {2048, 1, 1}, 0});
   EXPECT_EQ(outcome.kind, OutcomeKind::launch_error);
   EXPECT_THAT(outcome.message, HasSubstr("2048 threads"));
 }
 
 TEST(VirtualTrial, HugeUnrollIsACompileTimeout) {
-  Bench bench;
+  KernelBench bench;
   const Outcome outcome = bench.run(
       "int v[96]; \n#pragma unroll\nfor (int i = 0; i < 96; ++i) v[i] = x[i * threadIdx.x];\nint s = 0;\n"
       "#pragma unroll\nfor (int i = 0; i < 96; ++i)\n#pragma unroll\nfor (int j = 0; j < 96; ++j)\n"
