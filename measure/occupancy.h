@@ -6,8 +6,8 @@
 
 namespace warpwright {
 
-/// Slots that compile (on a virtual device: compile and run) and cards that time. What holds a night up is the kind that
-/// is full; time is lost only as far as neither is: the product of the idle shares of both.
+/// Slots that compile (on a virtual device: compile and run) and cards that time. What holds a night up is the kind
+/// that is full; time is lost only as far as neither is: the product of the idle shares of both.
 class Occupancy {
  public:
   /// `cards` 0: a virtual device.

@@ -148,11 +148,11 @@ Json Worker::measure(protocol::MeasureRequest request) {
 }  // namespace
 
 int run_worker(int in_fd, int out_fd) {
-  return run_worker(in_fd, out_fd,
-                    {[](const std::string& path) { return open_nvrtc(path); },
-                     [](std::string_view name, const DeviceOptions& options) { return open_device(name, options); },
-                     [](std::string_view name) { return card_id(name); },
-                     [](std::string_view name) { return card_state(name); }});
+  return run_worker(
+      in_fd, out_fd,
+      {[](const std::string& path) { return open_nvrtc(path); },
+       [](std::string_view name, const DeviceOptions& options) { return open_device(name, options); },
+       [](std::string_view name) { return card_id(name); }, [](std::string_view name) { return card_state(name); }});
 }
 
 int run_worker(int in_fd, int out_fd, WorkerParts parts) {

@@ -31,7 +31,7 @@ constexpr double kStartTimeout_s = 60;
 constexpr int kStartTries = 2;
 constexpr int kPollStep_ms = 100;  // how late a stop flag may be seen
 constexpr size_t kLongestReply_bytes = size_t{256} << 20;
-constexpr double kHalt_s = 2;     // a step that took so much longer was no waiting: this process was halted
+constexpr double kHalt_s = 2;  // a step that took so much longer was no waiting: this process was halted
 constexpr off_t kLogTail_bytes = 64 << 10;
 constexpr int kReapPatience_ms = 5000;
 

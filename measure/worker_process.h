@@ -25,7 +25,7 @@ struct WorkerReply {
   int signal = 0;
   int exit_status = 0;
   bool was_halted = false;  // timed_out, but by then somebody had halted it (SIGSTOP, a debugger)
-  std::string log_tail;  // what the worker wrote to stderr during the request, its end; empty when answered
+  std::string log_tail;     // what the worker wrote to stderr during the request, its end; empty when answered
 
   bool answered() const { return end == End::answered; }
   /// Killed (out of memory, an operator) or halted from outside, which says nothing about the request.

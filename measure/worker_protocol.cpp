@@ -194,7 +194,8 @@ Json error_answer(const std::exception& error) {
   if (dynamic_cast<const UsageError*>(&error) != nullptr) type = "usage";
   if (dynamic_cast<const EnvironmentError*>(&error) != nullptr) type = "environment";
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-    return {{"outcome", to_json(Outcome{OutcomeKind::out_of_memory, "the worker had no host memory left", "", {}, ""})}};
+    return {
+        {"outcome", to_json(Outcome{OutcomeKind::out_of_memory, "the worker had no host memory left", "", {}, ""})}};
   }
   return {{"error", type}, {"message", error.what()}};
 }

@@ -68,7 +68,8 @@ Subject read_subject(const Options& options) {
     subject.tasks = extract_tasks(model.program);
     if (!options.tasks_from.empty()) {
       std::erase_if(subject.tasks, [&](const Task& task) {
-        return std::none_of(listed.begin(), listed.end(), [&](const ListedTask& each) { return each.task.key == task.key; });
+        return std::none_of(listed.begin(), listed.end(),
+                            [&](const ListedTask& each) { return each.task.key == task.key; });
       });
       log_info("{} of the {} tasks of {} are in {}", subject.tasks.size(), listed.size(), options.tasks_from,
                options.model);
@@ -122,7 +123,8 @@ Json limits_json(const TuneLimits& limits, const Options& options, const Subject
   if (!options.filter.tasks.empty()) json["task"] = options.filter.tasks;
   if (!options.filter.operators.empty()) json["op"] = options.filter.operators;
   if (options.only_misses) json["only_misses"] = true;
-  if (!options.model.empty() && !options.tasks_from.empty()) json["tasks_from"] = sha256_hex(read_file(options.tasks_from));
+  if (!options.model.empty() && !options.tasks_from.empty())
+    json["tasks_from"] = sha256_hex(read_file(options.tasks_from));
   return json;
 }
 
@@ -199,7 +201,11 @@ class TuneLane {
 };
 
 TuneLane::TuneLane(const Options& options, const Subject& subject, DeviceGroup group, int jobs, StopSignals& signals)
-    : options_(options), subject_(subject), group_(std::move(group)), jobs_(jobs), signals_(signals),
+    : options_(options),
+      subject_(subject),
+      group_(std::move(group)),
+      jobs_(jobs),
+      signals_(signals),
       limits_(limits_of(options)) {}
 
 void TuneLane::open_database_of_run() {
@@ -209,7 +215,8 @@ void TuneLane::open_database_of_run() {
 
 void TuneLane::prepare() {
   for (const Task& task : subject_.tasks) {  // refused before the night, not in it
-    if (families_for(task.workload, group_.target).empty()) throw UsageError(why_unsupported(task.workload, group_.target));
+    if (families_for(task.workload, group_.target).empty())
+      throw UsageError(why_unsupported(task.workload, group_.target));
   }
   open_database_of_run();
   tasks_ = subject_.tasks;
@@ -240,9 +247,10 @@ void TuneLane::begin_run() {
                                run_key_.device_name + std::to_string(run_key_.seed) + run_key_.limits.dump();
   lock_ = std::make_unique<NamedLock>("run-" + key_hex(identity));
   if (!lock_->try_lock()) {
-    throw UsageError(fmt::format("another process is making this run in {} already; wait for its end, or give another "
-                                 "--seed or other limits",
-                                 databases().front().string()));
+    throw UsageError(
+        fmt::format("another process is making this run in {} already; wait for its end, or give another "
+                    "--seed or other limits",
+                    databases().front().string()));
   }
   run_ = database_->begin_run(run_key_, subject_.name);
 }

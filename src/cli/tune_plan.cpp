@@ -119,7 +119,8 @@ TrialCost trial_cost(const std::vector<Task>& tasks, const Database* database, R
   const TrialResult result =
       runner.run({{smallest->workload, default_config(smallest->workload, runner.target())}}, nullptr).front();
   if (is_transient(result.outcome.kind) && result.outcome.kind != OutcomeKind::interrupted) {
-    throw EnvironmentError(fmt::format("a first trial fails: {}: {}", name(result.outcome.kind), result.outcome.message));
+    throw EnvironmentError(
+        fmt::format("a first trial fails: {}: {}", name(result.outcome.kind), result.outcome.message));
   }
   cost.compile_s = result.seconds.compile;
   cost.measure_s = result.seconds.verify + result.seconds.run;

@@ -15,7 +15,7 @@ namespace warpwright {
 
 /// Devices that are alike: one run, whose trials go to whichever is free. Unlike ones are tuned apart.
 struct DeviceGroup {
-  std::string record_name;           // as records have it
+  std::string record_name;  // as records have it
   Target target;
   bool is_card = false;
   std::vector<std::string> devices;  // as --device has them
@@ -38,7 +38,8 @@ struct TrialCost {
   double compile_s = 0, measure_s = 0;
   std::string source;  // `of 212 records`, `of a first trial`
 };
-/// Of the records of these tasks on the device; else of one trial of the smallest task's default, which is not recorded.
+/// Of the records of these tasks on the device; else of one trial of the smallest task's default, which is not
+/// recorded.
 TrialCost trial_cost(const std::vector<Task>& tasks, const Database* database, Runner& runner);
 
 struct PlannedTask {

@@ -88,10 +88,12 @@ void print_summary(const TuneSummary& summary, const RunInfo& run, const std::ve
                gain_text(default_us, best_us));
   }
   const double left_s = limit_s ? std::max(0.0, *limit_s - summary.wall_seconds) : 0;
-  fmt::print("run {} on {}: {} trials, ended: {}{}; compile {:.1f} s, verify {:.1f} s, run {:.1f} s, idle {:.1f} s of {:.1f} s\n",
-             run.id, run.key.device_name, summary.trials, summary.end_reason,
-             limit_s ? fmt::format(" ({} left)", clock_text(left_s)) : "", summary.seconds.compile,
-             summary.seconds.verify, summary.seconds.run, summary.idle_seconds, summary.wall_seconds);
+  fmt::print(
+      "run {} on {}: {} trials, ended: {}{}; compile {:.1f} s, verify {:.1f} s, run {:.1f} s, idle {:.1f} s of {:.1f} "
+      "s\n",
+      run.id, run.key.device_name, summary.trials, summary.end_reason,
+      limit_s ? fmt::format(" ({} left)", clock_text(left_s)) : "", summary.seconds.compile, summary.seconds.verify,
+      summary.seconds.run, summary.idle_seconds, summary.wall_seconds);
 }
 
 }  // namespace warpwright

@@ -29,7 +29,8 @@ int open_or_make(const char* path) {
 
 /// Whether `path` still names the open file: its last holder may have removed it in between.
 bool is_named(int file, const char* path) {
-  struct stat opened {}, named {};
+  struct stat opened {
+  }, named{};
   return ::fstat(file, &opened) == 0 && ::stat(path, &named) == 0 && opened.st_ino == named.st_ino &&
          opened.st_dev == named.st_dev;
 }

@@ -112,7 +112,8 @@ Verdict judge(const std::vector<std::vector<double>>& rounds_us) {
     verdict.winner = best;
     verdict.gain = gains[best];
   }
-  verdict.is_settled = wins || (!is_clear_of(gains[best], 1 + kWorthwhile) ? false : gains[best].gain < 1 + kWorthwhile);
+  verdict.is_settled =
+      wins || (!is_clear_of(gains[best], 1 + kWorthwhile) ? false : gains[best].gain < 1 + kWorthwhile);
   for (size_t i = 1; i < rounds_us.size() && verdict.is_settled && wins; ++i) {
     if (i == best || rounds_us[i].empty()) continue;
     // Whether it ties with the winner, and if it does not, that it is the slower one.

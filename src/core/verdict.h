@@ -10,18 +10,18 @@ namespace warpwright {
 /// drift which both share cancels.
 struct PairedGain {
   size_t rounds = 0;
-  double gain = 1;                  // of the default's time to the candidate's; above 1: faster
-  double standard_error = 0;        // of log(gain)
-  double chance = 1;                // that a candidate no faster than the default would look so good: one-sided t-test
-  double low = 1, high = 1;         // 95 % interval of gain
+  double gain = 1;            // of the default's time to the candidate's; above 1: faster
+  double standard_error = 0;  // of log(gain)
+  double chance = 1;          // that a candidate no faster than the default would look so good: one-sided t-test
+  double low = 1, high = 1;   // 95 % interval of gain
 };
 /// Fewer than two rounds tell nothing: `chance` stays 1.
 PairedGain paired_gain(const std::vector<double>& default_us, const std::vector<double>& candidate_us);
 
 struct Verdict {
-  size_t winner = 0;      // index of a candidate; 0 is the default
-  PairedGain gain;        // of the winner
-  bool is_settled = true; // more rounds would change nothing that matters
+  size_t winner = 0;       // index of a candidate; 0 is the default
+  PairedGain gain;         // of the winner
+  bool is_settled = true;  // more rounds would change nothing that matters
 };
 
 /// Chance that the default loses to a Config no faster than it, over all candidates and rounds of one task.

@@ -23,8 +23,8 @@ ListedTask task_of_line(const Json& json) {
   check(listed.task.workload);
   listed.task.key = key(listed.task.workload);
   if (json.contains("task") && json.at("task") != listed.task.key) {
-    throw UsageError(fmt::format("has the task {}, but its workload is that of {}", json.at("task").dump(),
-                                 listed.task.key));
+    throw UsageError(
+        fmt::format("has the task {}, but its workload is that of {}", json.at("task").dump(), listed.task.key));
   }
   if (json.contains("weight")) {
     const Json& weight = json.at("weight");

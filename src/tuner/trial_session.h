@@ -50,7 +50,8 @@ class TrialSession {
   /// trial fails for reasons that are not the Configs'.
   std::vector<MeasuredProposal> collect();
 
-  /// Queues a trial of this run once more, to see the card drift; its samples are recorded with it, and no trial counted.
+  /// Queues a trial of this run once more, to see the card drift; its samples are recorded with it, and no trial
+  /// counted.
   void repeat(const Proposal& proposal);
   /// Waits for what repeat() queued.
   void finish_repeats();

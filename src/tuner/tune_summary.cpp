@@ -5,11 +5,8 @@ namespace warpwright {
 namespace {
 
 Json to_json(const PairedGain& gain) {
-  return {{"rounds", gain.rounds},
-          {"gain", gain.gain},
-          {"low", gain.low},
-          {"high", gain.high},
-          {"chance", gain.chance}};
+  return {
+      {"rounds", gain.rounds}, {"gain", gain.gain}, {"low", gain.low}, {"high", gain.high}, {"chance", gain.chance}};
 }
 
 Json to_json(const TaskProgress& task) {

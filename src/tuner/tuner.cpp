@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kBatchesAhead = 2;   // under way: while the last one ends, the next one compiles already
 constexpr size_t kFinalists = 4;      // beside the default
 constexpr double kFinalShare = 0.04;  // of the time is for the finalists
-constexpr double kRefitShare = 0.04;    // the model learns anew when it knows this much less than there is
+constexpr double kRefitShare = 0.04;  // the model learns anew when it knows this much less than there is
 
 using Clock = std::chrono::steady_clock;
 
@@ -69,13 +69,13 @@ class Tuning {
   ProgressLog log_;
   TrialSession session_;
   std::unique_ptr<SearchStrategy> strategy_;
-  std::vector<TaskSearch> searches_;     // of each task
-  std::vector<TaskStanding> standings_;  // of each task
-  std::vector<std::string> states_;      // of each task, empty while it is open
+  std::vector<TaskSearch> searches_;                 // of each task
+  std::vector<TaskStanding> standings_;              // of each task
+  std::vector<std::string> states_;                  // of each task, empty while it is open
   std::vector<Clock::time_point> default_measured_;  // of each task
   Evidence evidence_;
   double idle_before_ = 0;
-  size_t fitted_ = 0;                    // observations that the model has learnt from
+  size_t fitted_ = 0;  // observations that the model has learnt from
   std::string end_reason_;
 };
 
@@ -88,11 +88,12 @@ Tuning::Tuning(const std::vector<Task>& tasks, Runner& runner, CostModel& model,
       run_id_(run.id),
       options_(options),
       log_(tasks, progress),
-      session_(runner, database, run, options.stop,
-               [this](const Proposal& proposal, const Outcome& outcome) {
-                 log_.note_trial(*proposal.task, proposal.config, proposal.is_default, outcome);
-               },
-               [this](const Proposal& proposal, double us) { log_.note_drift(*proposal.task, us); }),
+      session_(
+          runner, database, run, options.stop,
+          [this](const Proposal& proposal, const Outcome& outcome) {
+            log_.note_trial(*proposal.task, proposal.config, proposal.is_default, outcome);
+          },
+          [this](const Proposal& proposal, double us) { log_.note_drift(*proposal.task, us); }),
       strategy_(options.strategy == Strategy::random ? make_random_strategy()
                                                      : make_model_guided_strategy(options.exploration)),
       states_(tasks.size()),
@@ -212,8 +213,8 @@ void Tuning::compare_finalists() {
     Clock::time_point deadline = Clock::time_point::max();
     if (options_.limits.seconds) {
       const double left_s = std::max(0.0, *options_.limits.seconds - seconds_since(start_));
-      deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                    left_s / static_cast<double>(tasks_.size() - task)));
+      deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(left_s / static_cast<double>(tasks_.size() - task)));
     }
     if (searches_[task].default_us() > 0) decide(task, deadline);
   }

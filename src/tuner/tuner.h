@@ -42,23 +42,23 @@ struct TaskProgress {
   std::string task_key;
   int weight = 1;
   int64_t trials = 0, ok = 0;
-  std::map<std::string, int64_t> failures;        // by outcome
-  double default_us = 0, best_us = 0;             // 0 when unknown
-  double default_spread = 0, best_spread = 0;     // half of the middle half of the samples, as a share of their median
+  std::map<std::string, int64_t> failures;     // by outcome
+  double default_us = 0, best_us = 0;          // 0 when unknown
+  double default_spread = 0, best_spread = 0;  // half of the middle half of the samples, as a share of their median
   Config best;
   std::optional<PairedGain> gain;  // of the best over the default, measured in turn; only where times vary
   double drift = 0;                // share by which the default's time moved since it was first measured
-  std::string state;  // `searching`, `exhausted`, `patience`, `time`, `trials`, `interrupted`
+  std::string state;               // `searching`, `exhausted`, `patience`, `time`, `trials`, `interrupted`
 };
 
 struct TuneSummary {
   std::vector<TaskProgress> tasks;
-  int64_t trials = 0;        // of the whole run, earlier sittings included
-  int64_t measured = 0;      // in this sitting
-  std::string end_reason;    // `trials`, `time`, `exhausted`, `patience`, `interrupted`
-  TrialSeconds seconds;      // sums over this sitting
-  double wall_seconds = 0;   // of this sitting
-  double idle_seconds = 0;   // of it, in which neither compiling nor measuring was at its full
+  int64_t trials = 0;       // of the whole run, earlier sittings included
+  int64_t measured = 0;     // in this sitting
+  std::string end_reason;   // `trials`, `time`, `exhausted`, `patience`, `interrupted`
+  TrialSeconds seconds;     // sums over this sitting
+  double wall_seconds = 0;  // of this sitting
+  double idle_seconds = 0;  // of it, in which neither compiling nor measuring was at its full
 };
 
 /// What the run's row in the database keeps.

@@ -125,11 +125,12 @@ TEST_F(TuneTest, FiltersByTaskOperatorAndList) {
   // A list of tasks needs no model.
   for (const Json& task : all) {
     if (task["key"] == other) {
-      write_file(path("list.jsonl"), Json{{"task", other}, {"workload", task["workload"]}, {"why", "no record"}}.dump());
+      write_file(path("list.jsonl"),
+                 Json{{"task", other}, {"workload", task["workload"]}, {"why", "no record"}}.dump());
     }
   }
-  const Json listed = json({"tune", "--tasks-from", path("list.jsonl"), "--db", path("c.db"), "--device", kDevice,
-                            "--trials", "1"});
+  const Json listed =
+      json({"tune", "--tasks-from", path("list.jsonl"), "--db", path("c.db"), "--device", kDevice, "--trials", "1"});
   ASSERT_EQ(listed["tasks"].size(), 1u);
   EXPECT_EQ(listed["tasks"][0]["key"], other);
   for (const std::vector<std::string>& wrong :
@@ -150,7 +151,8 @@ TEST_F(TuneTest, UnlikeDevicesAreTunedApartInOneRun) {
   for (const Json& each : tuned["runs"]) EXPECT_EQ(each["trials"], 4);
   const Json stats = json({"db", "stats", path("d.db")});
   EXPECT_EQ(stats["records"], 8);
-  const ProgramResult twice = run({"tune", model_, "--db", path("e.db"), "--device", "virtual:rtx4090,virtual:rtx4090"});
+  const ProgramResult twice =
+      run({"tune", model_, "--db", path("e.db"), "--device", "virtual:rtx4090,virtual:rtx4090"});
   EXPECT_EQ(twice.status, 2);
   EXPECT_THAT(twice.err, HasSubstr("twice"));
 }
@@ -163,7 +165,8 @@ TEST_F(TuneTest, ARunHasOneProcess) {
   const ProgramResult second = run(endless);
   EXPECT_EQ(second.status, 2) << second.out;
   EXPECT_THAT(second.err, HasSubstr("another process is making this run"));
-  EXPECT_EQ(run(tune(path("d.db"), {"--trials", "1", "--seed", "7"})).status, 0) << "another run is none of its business";
+  EXPECT_EQ(run(tune(path("d.db"), {"--trials", "1", "--seed", "7"})).status, 0)
+      << "another run is none of its business";
   EXPECT_EQ(first.end_by(SIGTERM), 143);
 }
 
@@ -172,9 +175,8 @@ TEST_F(TuneTest, T04WhereNothingIsLegalTheReasonsAreCounted) {
   card["smem_per_block_bytes"] = 256;
   card["smem_per_sm_bytes"] = 256;
   write_file(path("tiny.json"), card.dump());
-  const ProgramResult result =
-      run({"tune", model_, "--db", path("d.db"), "--device", "virtual:" + path("tiny.json"), "--trials", "5", "--op",
-           "conv2d"});
+  const ProgramResult result = run({"tune", model_, "--db", path("d.db"), "--device", "virtual:" + path("tiny.json"),
+                                    "--trials", "5", "--op", "conv2d"});
   EXPECT_NE(result.status, 0);
   EXPECT_THAT(result.err, HasSubstr("shared memory"));
   // For the real card the defaults still build.
@@ -211,8 +213,8 @@ TEST_F(TuneTest, S1StopAndResumeLeaveNothingBehindAndMeasureNothingTwice) {
 
 TEST_F(TuneTest, S2TinySpaceSaysExhausted) {
   const std::string model = (test_data() / "models/digits_qat/model.onnx").string();
-  const ProgramResult result = run({"tune", model, "--shape", "image=2,1,8,8", "--db", path("d.db"), "--device", kDevice,
-                                    "--op", "quantize", "--trials", "100", "--jobs", "4"});
+  const ProgramResult result = run({"tune", model, "--shape", "image=2,1,8,8", "--db", path("d.db"), "--device",
+                                    kDevice, "--op", "quantize", "--trials", "100", "--jobs", "4"});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("ended: exhausted"));
   EXPECT_LT(records(path("d.db")), 100);

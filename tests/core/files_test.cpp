@@ -76,8 +76,8 @@ TEST(TemporaryFolders, of_killed_owners_are_swept_and_others_stay) {
     const timespec times[2] = {then, then};
     utimensat(AT_FDCWD, (root.path() / name).c_str(), times, 0);
   };
-  make("sweep-aaaaaa", 100);     // its owner is gone
-  make("sweep-young1", 0);       // may be about to be locked
+  make("sweep-aaaaaa", 100);       // its owner is gone
+  make("sweep-young1", 0);         // may be about to be locked
   make("sweep-else-aaaaaa", 100);  // of another prefix
   {
     const TemporaryFolder first("sweep");

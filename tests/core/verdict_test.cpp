@@ -45,7 +45,8 @@ Verdict rounds_of(const std::vector<double>& true_us, double noise, std::mt19937
 }
 
 TEST(Verdict, OfExactTimesNeedsTheLeastRounds) {
-  std::vector<std::vector<double>> rounds_us{std::vector<double>(kLeastRounds, 100), std::vector<double>(kLeastRounds, 98)};
+  std::vector<std::vector<double>> rounds_us{std::vector<double>(kLeastRounds, 100),
+                                             std::vector<double>(kLeastRounds, 98)};
   EXPECT_EQ(judge(rounds_us).winner, 1u);
   EXPECT_TRUE(judge(rounds_us).is_settled);
   rounds_us[0].pop_back(), rounds_us[1].pop_back();

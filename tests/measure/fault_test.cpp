@@ -1,5 +1,5 @@
-// Fault tests T01, T02, T03 and T05: real kernels on the virtual device in real workers, and a compiler and a device that
-// fail on request.
+// Fault tests T01, T02, T03 and T05: real kernels on the virtual device in real workers, and a compiler and a device
+// that fail on request.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,9 +79,8 @@ TEST(FaultTests, T03CompilerThatHangsAbortsOrIsSlow) {
   const FaultPlan plan({"hang", "abort", "ok", "error", "ok"}, {});
   const std::unique_ptr<Runner> runner = runner_on("fake:virtual", 30, kTimeout_s);
   const std::vector<TrialResult> results = results_of(*runner, 5);
-  EXPECT_THAT(kinds(results),
-              ElementsAre(OutcomeKind::compile_timeout, OutcomeKind::compile_error, OutcomeKind::ok,
-                          OutcomeKind::compile_error, OutcomeKind::ok));
+  EXPECT_THAT(kinds(results), ElementsAre(OutcomeKind::compile_timeout, OutcomeKind::compile_error, OutcomeKind::ok,
+                                          OutcomeKind::compile_error, OutcomeKind::ok));
   EXPECT_THAT(results[1].outcome.log, HasSubstr("assertion failed: something inside"));
   EXPECT_EQ(plan.taken("compile"), 5u) << "none is tried again";
   KernelBench bench;  // the real compiler, and a source that keeps it busy

@@ -295,7 +295,8 @@ TEST_P(OnEachDevice, InterleavesRoundsAndLeavesOutWhatFails) {
                            return seen.size() == 3;
                          });
   // The second round begins with the second Config, so that the fourth run is the first one's.
-  EXPECT_THAT(seen, ElementsAre(std::vector<size_t>{1, 1, 0}, std::vector<size_t>{0, 2, 0}, std::vector<size_t>{0, 3, 0}));
+  EXPECT_THAT(seen,
+              ElementsAre(std::vector<size_t>{1, 1, 0}, std::vector<size_t>{0, 2, 0}, std::vector<size_t>{0, 3, 0}));
   EXPECT_EQ(results[0].outcome.kind, OutcomeKind::wrong_result);
   EXPECT_EQ(results[2].outcome.kind, OutcomeKind::compile_error);
   EXPECT_THAT(results[1].outcome.samples_us, ElementsAre(10.125, 10.125, 10.125));

@@ -1,4 +1,5 @@
-// Which kernels of a night fail, and how: drawn by the hash of their source, so that worker and suite agree without a word.
+// Which kernels of a night fail, and how: drawn by the hash of their source, so that worker and suite agree without a
+// word.
 #pragma once
 
 #include <array>

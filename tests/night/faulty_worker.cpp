@@ -100,15 +100,16 @@ class FaultyDevice final : public Device {
 
 int main() {
   using namespace warpwright;
-  return run_worker(STDIN_FILENO, STDOUT_FILENO,
-                    {[](const std::string& path) -> std::unique_ptr<Compiler> {
-                       if (is_stand_in()) return std::make_unique<FaultyCompiler>(std::make_unique<MisbehavingCompiler>());
-                       return std::make_unique<FaultyCompiler>(open_nvrtc(path));
-                     },
-                     [](std::string_view name, const DeviceOptions& options) -> std::unique_ptr<Device> {
-                       if (!is_stand_in()) return std::make_unique<FaultyDevice>(open_device(name, options));
-                       return std::make_unique<FaultyDevice>(
-                           std::make_unique<MisbehavingDevice>("fake:virtual", options.checked));
-                     },
-                     [](std::string_view) { return std::string(); }, {}});
+  return run_worker(
+      STDIN_FILENO, STDOUT_FILENO,
+      {[](const std::string& path) -> std::unique_ptr<Compiler> {
+         if (is_stand_in()) return std::make_unique<FaultyCompiler>(std::make_unique<MisbehavingCompiler>());
+         return std::make_unique<FaultyCompiler>(open_nvrtc(path));
+       },
+       [](std::string_view name, const DeviceOptions& options) -> std::unique_ptr<Device> {
+         if (!is_stand_in()) return std::make_unique<FaultyDevice>(open_device(name, options));
+         return std::make_unique<FaultyDevice>(std::make_unique<MisbehavingDevice>("fake:virtual", options.checked));
+       },
+       [](std::string_view) { return std::string(); },
+       {}});
 }

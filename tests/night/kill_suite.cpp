@@ -2,9 +2,9 @@
 //
 //   kill_suite KILLS [SEED]
 //
-// A child tunes with compiler and device stand-ins and tells of each trial as soon as it is committed; it is killed between
-// 5 ms and a second after its start, again and again. Fails when a trial that was told of is not in the database
-// afterwards, when `PRAGMA integrity_check` is not ok, or when the run does not go on.
+// A child tunes with compiler and device stand-ins and tells of each trial as soon as it is committed; it is killed
+// between 5 ms and a second after its start, again and again. Fails when a trial that was told of is not in the
+// database afterwards, when `PRAGMA integrity_check` is not ok, or when the run does not go on.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -118,15 +118,16 @@ int run(int kills, uint64_t seed) {
     told_in_all += std::max<int64_t>(0, stored - stored_before);
     stored_before = stored;
     if ((kill + 1) % kKillsARun == 0) {
-      fmt::print("{:>4} kills: {} trials committed, {} lost, {} damaged, {} did not go on\n", kill + 1, told_in_all, lost,
-                 damaged, stuck);
+      fmt::print("{:>4} kills: {} trials committed, {} lost, {} damaged, {} did not go on\n", kill + 1, told_in_all,
+                 lost, damaged, stuck);
       std::fflush(stdout);
     }
   }
   const bool is_right = lost == 0 && damaged == 0 && stuck == 0 && told_in_all > 0;
-  fmt::print("{} kills ({} before the first trial): {} acknowledged trials lost, {} databases damaged, {} runs did not go "
-             "on\n{}\n",
-             kills, early, lost, damaged, stuck, is_right ? "passed" : "FAILED");
+  fmt::print(
+      "{} kills ({} before the first trial): {} acknowledged trials lost, {} databases damaged, {} runs did not go "
+      "on\n{}\n",
+      kills, early, lost, damaged, stuck, is_right ? "passed" : "FAILED");
   return is_right ? 0 : 1;
 }
 

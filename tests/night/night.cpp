@@ -43,8 +43,8 @@ TuneSummary run_night(const NightOptions& options, const ProgressCallback& progr
   const auto runner = open_worker_runner(running);
   const auto database = open_database(options.database, OpenMode::read_write);
   const auto model = make_xgboost_cost_model(options.seed);
-  const RunInfo run = database->begin_run(
-      {"night", runner->device_name(), options.seed, Json{{"trials", options.trials}}}, "night");
+  const RunInfo run =
+      database->begin_run({"night", runner->device_name(), options.seed, Json{{"trials", options.trials}}}, "night");
   TuneOptions tuning;
   tuning.limits = {options.trials, std::nullopt, std::nullopt, std::nullopt};
   tuning.seed = options.seed;

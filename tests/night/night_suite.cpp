@@ -2,9 +2,9 @@
 //
 //   night_suite TRIALS [stand-in]
 //
-// On the virtual device with the real compiler; with `stand-in` compiler and device cost no time, which leaves the engine.
-// Fails unless the run ends by itself, every record has the outcome that was drawn for it, and processes, descriptors and
-// memory of the parent are flat.
+// On the virtual device with the real compiler; with `stand-in` compiler and device cost no time, which leaves the
+// engine. Fails unless the run ends by itself, every record has the outcome that was drawn for it, and processes,
+// descriptors and memory of the parent are flat.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -82,8 +82,8 @@ int64_t wrong_records(const std::string& path) {
       ++as_drawn;
     } else {
       ++wrong;
-      fmt::print("trial {}: drawn {}, outcome {}: {}\n", index, fault ? fault->name : "none",
-                 name(record.outcome.kind), record.outcome.message.substr(0, 200));
+      fmt::print("trial {}: drawn {}, outcome {}: {}\n", index, fault ? fault->name : "none", name(record.outcome.kind),
+                 record.outcome.message.substr(0, 200));
     }
   }
   fmt::print("fault           drawn  outcome as drawn\n");

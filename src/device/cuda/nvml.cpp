@@ -15,10 +15,10 @@ constexpr int kSuccess = 0;
 constexpr int kSmClock = 1, kMemoryClock = 2, kTemperatureOfGpu = 0;
 
 constexpr std::array<std::pair<unsigned long long, const char*>, 5> kThrottling{{{0x04, "power_cap"},
-                                                                                  {0x08, "hardware_slowdown"},
-                                                                                  {0x20, "thermal"},
-                                                                                  {0x40, "hardware_thermal"},
-                                                                                  {0x80, "power_brake"}}};
+                                                                                 {0x08, "hardware_slowdown"},
+                                                                                 {0x20, "thermal"},
+                                                                                 {0x40, "hardware_thermal"},
+                                                                                 {0x80, "power_brake"}}};
 
 class Nvml {
  public:
