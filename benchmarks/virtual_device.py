@@ -49,9 +49,10 @@ def main():
                 str(out / "t.db"), "--trials-per-task", str(options.trials_per_task), "--json"]
         summary = json.loads(subprocess.run(tune, check=True, capture_output=True, text=True).stdout)
         spent = summary["seconds"]
-        whole = sum(spent[part] for part in ("compile", "verify", "run", "own"))
+        whole = sum(spent[part] for part in ("compile", "verify", "run"))
         print(f"{summary['trials']} trials: " + ", ".join(
-            f"{part} {100 * spent[part] / whole:.1f} %" for part in ("compile", "verify", "run", "own")))
+            f"{part} {100 * spent[part] / whole:.1f} %" for part in ("compile", "verify", "run")) +
+            f"; idle {100 * spent['idle'] / spent['wall']:.1f} % of the time")
 
 
 if __name__ == "__main__":

@@ -214,10 +214,7 @@ void TuneLane::open_database_of_run() {
 }
 
 void TuneLane::prepare() {
-  for (const Task& task : subject_.tasks) {  // refused before the night, not in it
-    if (families_for(task.workload, group_.target).empty())
-      throw UsageError(why_unsupported(task.workload, group_.target));
-  }
+  for (const Task& task : subject_.tasks) check_has_configs(task, group_.target);  // refused before the night
   open_database_of_run();
   tasks_ = subject_.tasks;
   if (options_.only_misses && database_) tasks_ = misses_of(tasks_, *database_, group_);

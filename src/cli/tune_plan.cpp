@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -17,6 +19,7 @@ namespace warpwright {
 namespace {
 
 constexpr int kMostCards = 64;
+constexpr int64_t kMostLookedAt = 2000;  // points of a space without a legal Config
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -38,6 +41,17 @@ std::vector<DeviceIdentity> all_cards(const RunnerOptions& options) {
   } catch (const UsageError&) {  // there is no card of that number
   }
   return cards;
+}
+
+/// A reason without its numbers, so that points which break the same constraint count together.
+std::string without_numbers(const std::string& reason) {
+  std::string text;
+  for (const char letter : reason) {
+    const bool is_digit = letter >= '0' && letter <= '9';
+    if (!is_digit) text += letter;
+    if (is_digit && !text.ends_with('#')) text += '#';
+  }
+  return text;
 }
 
 bool is_named(const Task& task, const std::string& name) { return task.key.starts_with(name); }
@@ -93,6 +107,28 @@ std::vector<Task> filter_tasks(std::vector<Task> tasks, const TaskFilter& filter
   });
   if (tasks.empty()) throw UsageError("no task is of a kind of --op and named by --task at once");
   return tasks;
+}
+
+void check_has_configs(const Task& task, const Target& target) {
+  const std::vector<const KernelFamily*> families = families_for(task.workload, target);
+  if (families.empty()) throw UsageError(why_unsupported(task.workload, target));
+  std::map<std::string, int64_t> reasons;
+  int64_t looked_at = 0;
+  for (const KernelFamily* family : families) {
+    const Space space = family->space(task.workload, target);
+    std::mt19937_64 random(1);
+    if (space.sample(random)) return;
+    const int64_t stride = std::max<int64_t>(1, space.point_count() / kMostLookedAt);
+    for (int64_t index = 0; index < space.point_count(); index += stride, ++looked_at) {
+      const auto reason = space.why_illegal(space.point(index));
+      if (!reason) return;
+      ++reasons[fmt::format("{}: {}", family->name(), without_numbers(*reason))];
+    }
+  }
+  std::string histogram;
+  for (const auto& [reason, count] : reasons) histogram += fmt::format("\n  {} x {}", count, reason);
+  throw UsageError(fmt::format("no Config of {} is legal on {}; of {} points looked at:{}", task.workload.summary(),
+                               target.name, looked_at, histogram));
 }
 
 TrialCost trial_cost(const std::vector<Task>& tasks, const Database* database, Runner& runner) {
