@@ -33,8 +33,8 @@ struct TaskFilter {
 /// Throws UsageError when a name fits no task.
 std::vector<Task> filter_tasks(std::vector<Task> tasks, const TaskFilter& filter);
 
-/// Throws UsageError when no family takes the task on this card, or none has a legal Config for it: with the reasons, and
-/// how many points each of them rules out.
+/// Throws UsageError when no family takes the task on this card, or none has a legal Config for it: with the reasons,
+/// and how many points each of them rules out.
 void check_has_configs(const Task& task, const Target& target);
 
 /// Seconds that one trial takes, and whether they were measured here or stand in records of this device.

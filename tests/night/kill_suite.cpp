@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <random>
 #include <set>
 
@@ -49,16 +50,18 @@ NightOptions options_of(const std::string& database, uint64_t seed) {
 }
 
 /// Trials that the child told of before it was killed; -1: it ended by itself.
-int64_t tune_and_kill(const NightOptions& options, std::chrono::milliseconds after) {
+int64_t tune_and_kill(const NightOptions& options, int64_t known, bool at_start, std::chrono::milliseconds after) {
   int channel[2];
   if (pipe(channel) != 0) throw EnvironmentError("no pipe");
   const pid_t child = fork();
   if (child == 0) tune_and_tell(options, channel[1]);
   close(channel[1]);
+  int64_t told = 0, trials = 0;
+  const auto next = [&] { return read(channel[0], &trials, sizeof(trials)) == static_cast<ssize_t>(sizeof(trials)); };
+  while (!at_start && told <= known && next()) told = trials;
   usleep(static_cast<useconds_t>(after.count()) * 1000);
   kill(child, SIGKILL);
-  int64_t told = 0, trials = 0;
-  while (read(channel[0], &trials, sizeof(trials)) == static_cast<ssize_t>(sizeof(trials))) told = trials;
+  while (next()) told = trials;
   close(channel[0]);
   int status = 0;
   waitpid(child, &status, 0);
@@ -106,14 +109,13 @@ int run(int kills, uint64_t seed) {
   for (int kill = 0; kill < kills; ++kill) {
     const auto run_seed = static_cast<uint64_t>(kill / kKillsARun) + 1;
     if (kill % kKillsARun == 0) stored_before = 0;
-    const auto after = std::chrono::milliseconds(std::uniform_int_distribution<int>(5, 3000)(random));
-    const int64_t told = tune_and_kill(options_of(database, run_seed), after);
+    const auto after = std::chrono::milliseconds(std::uniform_int_distribution<int>(0, 1000)(random));
+    const int64_t told = tune_and_kill(options_of(database, run_seed), stored_before, kill % 5 == 4, after);
     if (told < 0) ++stuck;
     early += told == 0;
     if (!std::filesystem::exists(database)) continue;
-    const std::string answer = integrity(database);
-    damaged += answer != "ok";
     const int64_t stored = stored_trials(database, run_seed);
+    damaged += integrity(database) != "ok";
     lost += std::max<int64_t>(0, std::max(told, stored_before) - stored);
     told_in_all += std::max<int64_t>(0, stored - stored_before);
     stored_before = stored;

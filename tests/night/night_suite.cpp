@@ -52,7 +52,7 @@ struct Flatness {
 
   void note(int64_t trials, int64_t all) {
     const size_t files = open_files();
-    if (trials <= all / 5) {
+    if (trials <= std::max(all / 5, kReportInterval)) {
       mb_early = resident_mb();
       files_early = std::max(files_early, files);
     }
