@@ -23,7 +23,7 @@ Model read_model(const std::filesystem::path& path, const std::map<std::string, 
   Model model;
   model.program = lower(import_onnx(path, shapes));
   model.name = path.filename().string();
-  model.digest = sha256_hex(read_file(path));
+  model.digest = sha256_of_file(path);
   return model;
 }
 

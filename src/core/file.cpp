@@ -1,4 +1,4 @@
-// Whole files, temporary folders.
+// Whole files and parts of them, temporary folders.
 #include "src/core/file.h"
 
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <system_error>
+#include <utility>
 
 #include "src/core/error.h"
 
@@ -27,6 +28,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int value() const { return value_; }
+  int release() { return std::exchange(value_, -1); }
   bool close() {
     int value = value_;
     value_ = -1;
@@ -59,27 +61,48 @@ void sweep_stale(const std::filesystem::path& root, const std::string& prefix) {
 
 }  // namespace
 
-std::string read_file(const std::filesystem::path& path, int64_t limit_bytes) {
+InputFile::InputFile(const std::filesystem::path& path, int64_t limit_bytes) : path_(path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.value() < 0) throw UsageError(fmt::format("cannot read '{}': {}", path.string(), reason()));
   struct stat status {};
-  if (::fstat(file.value(), &status) != 0)
+  if (file.value() < 0 || ::fstat(file.value(), &status) != 0) {
     throw UsageError(fmt::format("cannot read '{}': {}", path.string(), reason()));
+  }
   if (S_ISDIR(status.st_mode)) throw UsageError(fmt::format("cannot read '{}': it is a folder", path.string()));
   if (status.st_size > limit_bytes) {
     throw UsageError(fmt::format("cannot read '{}': {} bytes are more than the limit of {}", path.string(),
                                  status.st_size, limit_bytes));
   }
-  std::string bytes(static_cast<size_t>(status.st_size), '\0');
+  bytes_ = status.st_size;
+  descriptor_ = file.release();
+}
+
+InputFile::~InputFile() { ::close(descriptor_); }
+
+int64_t InputFile::read(int64_t offset, std::span<std::byte> to) const {
   size_t have = 0;
-  while (have < bytes.size()) {
-    ssize_t got = ::read(file.value(), bytes.data() + have, bytes.size() - have);
+  while (have < to.size()) {
+    const ssize_t got =
+        ::pread(descriptor_, to.data() + have, to.size() - have, static_cast<off_t>(offset + static_cast<int64_t>(have)));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw UsageError(fmt::format("cannot read '{}': {}", path.string(), reason()));
+    if (got < 0) throw UsageError(fmt::format("cannot read '{}': {}", path_.string(), reason()));
     if (got == 0) break;
     have += static_cast<size_t>(got);
   }
-  bytes.resize(have);
+  return static_cast<int64_t>(have);
+}
+
+void read_range(const FileRange& range, std::span<std::byte> to) {
+  if (to.empty()) return;
+  if (InputFile(range.path).read(range.offset, to) < range.bytes) {
+    throw UsageError(fmt::format("cannot read '{}': it ends before byte {}", range.path.string(),
+                                 range.offset + range.bytes));
+  }
+}
+
+std::string read_file(const std::filesystem::path& path, int64_t limit_bytes) {
+  const InputFile file(path, limit_bytes);
+  std::string bytes(static_cast<size_t>(file.bytes()), '\0');
+  bytes.resize(static_cast<size_t>(file.read(0, std::as_writable_bytes(std::span(bytes)))));
   return bytes;
 }
 

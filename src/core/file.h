@@ -2,13 +2,42 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace warpwright {
 
+/// A part of a file, to be read when it is needed.
+struct FileRange {
+  std::filesystem::path path;
+  int64_t offset = 0, bytes = 0;
+};
+
+/// A file open for reading.
+class InputFile {
+ public:
+  /// Throws UsageError (missing, a folder, unreadable, larger than `limit_bytes`) that names the path.
+  explicit InputFile(const std::filesystem::path& path, int64_t limit_bytes = std::numeric_limits<int64_t>::max());
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  int64_t bytes() const { return bytes_; }
+  int descriptor() const { return descriptor_; }
+  /// Fills `to` from `offset` on; the bytes that the file had, fewer where it ends. Throws UsageError that names it.
+  int64_t read(int64_t offset, std::span<std::byte> to) const;
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  int64_t bytes_ = 0;
+};
+
+/// Fills `to`, as long as the range. Throws UsageError that names the path, also where the file ends before.
+void read_range(const FileRange& range, std::span<std::byte> to);
 /// Throws UsageError (missing, a folder, unreadable, larger than `limit_bytes`) that names the path.
 std::string read_file(const std::filesystem::path& path, int64_t limit_bytes = int64_t{4} << 30);
 /// Throws EnvironmentError (folder missing or not writable, disk full) that names the path.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <optional>
 
@@ -22,25 +21,6 @@ constexpr int64_t kMostElements = int64_t{1} << 31;
 
 [[noreturn]] void fail(const std::string& name, const std::string& what) {
   throw UsageError(fmt::format("initializer \"{}\": {}", name, what));
-}
-
-size_t element_bytes(int type) {
-  switch (type) {
-    case kFloat32:
-    case kInt32:
-      return 4;
-    case kUint8:
-    case kInt8:
-    case kBool:
-      return 1;
-    case kFloat16:
-      return 2;
-    case kInt64:
-    case kFloat64:
-      return 8;
-    default:
-      return 0;
-  }
 }
 
 Shape checked_shape(const onnx::TensorProto& proto, const std::string& name) {
@@ -85,7 +65,7 @@ std::filesystem::path external_path(const std::string& location, const std::stri
   return target;
 }
 
-std::string external_bytes(const onnx::TensorProto& proto, const std::string& name, int64_t needed,
+FileRange external_range(const onnx::TensorProto& proto, const std::string& name, int64_t needed,
                            const std::filesystem::path& folder) {
   std::string location;
   int64_t offset = 0;
@@ -105,12 +85,7 @@ std::string external_bytes(const onnx::TensorProto& proto, const std::string& na
     fail(name, fmt::format("bytes {} to {} of external file {}, which has {}", offset, offset + needed, location,
                            error ? 0 : size));
   }
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes(static_cast<size_t>(needed), '\0');
-  file.seekg(offset);
-  file.read(bytes.data(), needed);
-  if (!file) fail(name, fmt::format("external file {} cannot be read", location));
-  return bytes;
+  return {path, offset, needed};
 }
 
 template <typename T, typename Field>
@@ -150,26 +125,74 @@ std::string field_bytes(const onnx::TensorProto& proto, const std::string& name)
 
 }  // namespace
 
-int64_t OnnxConstant::size() const { return element_count(shape); }
+size_t element_bytes(int type) {
+  switch (type) {
+    case kFloat32:
+    case kInt32:
+      return 4;
+    case kUint8:
+    case kInt8:
+    case kBool:
+      return 1;
+    case kFloat16:
+      return 2;
+    case kInt64:
+    case kFloat64:
+      return 8;
+    default:
+      return 0;
+  }
+}
 
-OnnxConstant read_constant(const onnx::TensorProto& proto, const std::string& name,
-                           const std::filesystem::path& folder) {
-  OnnxConstant constant{name, proto.data_type(), checked_shape(proto, name), {}, false};
+OnnxConstant::OnnxConstant(std::string name_, int type_, Shape shape_)
+    : name(std::move(name_)), type(type_), shape(std::move(shape_)) {}
+
+OnnxConstant::OnnxConstant(std::string name_, int type_, Shape shape_, std::string bytes)
+    : name(std::move(name_)), type(type_), shape(std::move(shape_)), readable_(true), bytes_(std::move(bytes)) {}
+
+OnnxConstant::OnnxConstant(std::string name_, int type_, Shape shape_, FileRange range)
+    : name(std::move(name_)), type(type_), shape(std::move(shape_)), readable_(true), range_(std::move(range)) {}
+
+const std::string& OnnxConstant::bytes() const {
+  if (!readable_) {
+    throw UsageError(fmt::format("constant \"{}\" is {}, which is not supported", name, element_type_name(type)));
+  }
+  if (range_) {
+    std::string bytes(static_cast<size_t>(range_->bytes), '\0');
+    read_range(*range_, std::as_writable_bytes(std::span(bytes)));
+    bytes_ = std::move(bytes);
+    range_.reset();
+  }
+  return bytes_;
+}
+
+void OnnxConstant::copy_to(std::span<std::byte> to) const {
+  if (range_) return read_range(*range_, to);
+  if (!bytes().empty()) std::memcpy(to.data(), bytes_.data(), bytes_.size());
+}
+
+OnnxConstant read_constant(const onnx::TensorProto& proto, const std::string& name, const std::filesystem::path& folder,
+                           const std::optional<FileRange>& raw_data) {
+  OnnxConstant constant(name, proto.data_type(), checked_shape(proto, name));
   const size_t width = element_bytes(constant.type);
   if (proto.has_segment()) fail(name, "segmented data is not supported");
   if (width == 0) return constant;
   const int64_t needed = constant.size() * static_cast<int64_t>(width);
-  if (proto.data_location() == onnx::TensorProto_DataLocation_EXTERNAL) {
-    constant.bytes = external_bytes(proto, name, needed, folder);
-  } else {
-    constant.bytes = proto.has_raw_data() ? proto.raw_data() : field_bytes(proto, name);
-  }
-  if (static_cast<int64_t>(constant.bytes.size()) != needed) {
-    fail(name, fmt::format("{} bytes, shape {} of {} needs {}", constant.bytes.size(), to_text(constant.shape),
+  const auto check_size = [&](int64_t bytes) {
+    if (bytes == needed) return;
+    fail(name, fmt::format("{} bytes, shape {} of {} needs {}", bytes, to_text(constant.shape),
                            element_type_name(constant.type), needed));
+  };
+  if (proto.data_location() == onnx::TensorProto_DataLocation_EXTERNAL) {
+    return {name, constant.type, constant.shape, external_range(proto, name, needed, folder)};
   }
-  constant.readable = true;
-  return constant;
+  if (raw_data) {
+    check_size(raw_data->bytes);
+    return {name, constant.type, constant.shape, *raw_data};
+  }
+  std::string bytes = proto.has_raw_data() ? proto.raw_data() : field_bytes(proto, name);
+  check_size(static_cast<int64_t>(bytes.size()));
+  return {name, constant.type, constant.shape, std::move(bytes)};
 }
 
 namespace {
@@ -187,7 +210,7 @@ float from_half(uint16_t half) {
 template <typename T>
 T element_at(const OnnxConstant& constant, int64_t i) {
   T value;
-  std::memcpy(&value, constant.bytes.data() + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+  std::memcpy(&value, constant.bytes().data() + static_cast<size_t>(i) * sizeof(T), sizeof(T));
   return value;
 }
 
@@ -221,7 +244,7 @@ template <typename T>
 void append_cast(const OnnxConstant& constant, std::string& bytes) {
   for (int64_t i = 0; i < constant.size(); ++i) {
     const double real = real_at(constant, i);
-    if constexpr (std::is_integral_v<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       // Beyond int64 no double is exact; NaN fails too.
       const double whole = std::trunc(real);
       if (!(whole >= static_cast<double>(std::numeric_limits<T>::min()) &&
@@ -229,7 +252,7 @@ void append_cast(const OnnxConstant& constant, std::string& bytes) {
         throw UsageError(fmt::format("constant \"{}\": {} cannot be cast", constant.name, real));
       }
     }
-    const T value = static_cast<T>(real);
+    const T value = static_cast<T>(real);  // to bool: whether it is not 0
     bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
 }
@@ -237,22 +260,27 @@ void append_cast(const OnnxConstant& constant, std::string& bytes) {
 }  // namespace
 
 OnnxConstant cast_constant(const OnnxConstant& constant, int type) {
-  OnnxConstant result{constant.name, type, constant.shape, {}, true};
-  if (constant.readable && type == kFloat32) {
-    append_cast<float>(constant, result.bytes);
-  } else if (constant.readable && type == kUint8) {
-    append_cast<uint8_t>(constant, result.bytes);
-  } else if (constant.readable && type == kInt8) {
-    append_cast<int8_t>(constant, result.bytes);
-  } else if (constant.readable && type == kInt32) {
-    append_cast<int32_t>(constant, result.bytes);
-  } else if (constant.readable && type == kInt64) {
-    append_cast<int64_t>(constant, result.bytes);
+  if (constant.is_readable() && constant.type == type) return constant;
+  std::string bytes;
+  if (constant.is_readable() && type == kFloat32) {
+    append_cast<float>(constant, bytes);
+  } else if (constant.is_readable() && type == kFloat64) {
+    append_cast<double>(constant, bytes);
+  } else if (constant.is_readable() && type == kUint8) {
+    append_cast<uint8_t>(constant, bytes);
+  } else if (constant.is_readable() && type == kInt8) {
+    append_cast<int8_t>(constant, bytes);
+  } else if (constant.is_readable() && type == kInt32) {
+    append_cast<int32_t>(constant, bytes);
+  } else if (constant.is_readable() && type == kInt64) {
+    append_cast<int64_t>(constant, bytes);
+  } else if (constant.is_readable() && type == kBool) {
+    append_cast<bool>(constant, bytes);
   } else {
     throw UsageError(fmt::format("constant \"{}\" from {} to {} is not supported", constant.name,
                                  element_type_name(constant.type), element_type_name(type)));
   }
-  return result;
+  return {constant.name, type, constant.shape, std::move(bytes)};
 }
 
 Tensor to_tensor(const OnnxConstant& constant) {
@@ -275,8 +303,8 @@ Tensor to_tensor(const OnnxConstant& constant) {
                                    element_type_name(constant.type)));
   }
   tensor.shape = constant.shape;
-  tensor.bytes.resize(constant.bytes.size());
-  if (!constant.bytes.empty()) std::memcpy(tensor.bytes.data(), constant.bytes.data(), constant.bytes.size());
+  tensor.bytes.resize(static_cast<size_t>(constant.size()) * size_bytes(tensor.dtype));
+  constant.copy_to(tensor.bytes);
   return tensor;
 }
 
@@ -285,9 +313,7 @@ Shape to_integers(const OnnxConstant& constant) {
     throw UsageError(
         fmt::format("constant \"{}\" is {}, where int64 is needed", constant.name, element_type_name(constant.type)));
   }
-  Shape values(static_cast<size_t>(constant.size()));
-  if (!values.empty()) std::memcpy(values.data(), constant.bytes.data(), constant.bytes.size());
-  return values;
+  return elements<int64_t>(constant);
 }
 
 }  // namespace warpwright

@@ -4,15 +4,20 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "src/core/error.h"
+#include "src/import/constant_folding.h"
 #include "src/import/onnx_file.h"
 #include "src/import/operators.h"
 
 namespace warpwright {
 
 namespace {
+
+/// Of all constants that are computed, so that a small file cannot ask for all memory.
+constexpr int64_t kMostFoldedBytes = int64_t{1} << 30;
 
 std::string declared_text(const onnx::TensorShapeProto& shape) {
   std::vector<std::string> dims;
@@ -35,14 +40,15 @@ std::string declared_text(const onnx::TensorShapeProto& shape) {
 
 class Importer {
  public:
-  Importer(const onnx::ModelProto& model, std::filesystem::path folder, const ShapeBindings& shapes)
-      : model_(model), folder_(std::move(folder)), shapes_(shapes), tensors_(graph_) {}
+  Importer(const OnnxFile& file, std::filesystem::path folder, const ShapeBindings& shapes)
+      : model_(file.model), raw_data_(file.raw_data), folder_(std::move(folder)), shapes_(shapes), tensors_(graph_) {}
 
   Graph run() {
     const int64_t opset = default_opset(model_);
     const std::vector<int> order = sorted_nodes(model_.graph());
-    for (const auto& proto : model_.graph().initializer()) {
-      tensors_.add_constant(read_constant(proto, proto.name(), folder_));
+    for (int i = 0; i < model_.graph().initializer_size(); ++i) {
+      const auto& proto = model_.graph().initializer(i);
+      tensors_.add_constant(read_constant(proto, proto.name(), folder_, raw_data_[static_cast<size_t>(i)]));
     }
     find_reads();
     add_inputs();
@@ -143,12 +149,16 @@ class Importer {
     try {
       if (is_function(node)) throw UsageError("functions of the model's own are not supported");
       if (domain.empty() && node.op_type() == "Constant") return take_constant(node);
+      const bool is_if = domain.empty() && node.op_type() == "If";
       const ImportOperator import = find_operator(domain, node.op_type());
-      if (!import) throw UsageError("the operator is not supported");
+      const bool known = std::all_of(node.input().begin(), node.input().end(), [&](const std::string& input) {
+        return input.empty() || tensors_.is_known(input);
+      });
+      if (is_if && known) return take_branch(node, opset);
+      if (known && domain.empty() && fold(node, opset)) return;
+      if (!import && !is_if) throw UsageError("the operator is not supported");
       if (node.output_size() == 0 || node.output(0).empty()) throw UsageError("the node has no output");
-      for (const std::string& input : node.input()) {
-        if (!input.empty() && !tensors_.is_known(input)) return;  // hangs on a node that is listed already
-      }
+      if (!known) return;  // hangs on a node that is listed already
       OperatorContext context(graph_, tensors_, node, opset);
       import(context);
       context.attributes.check_all_asked();
@@ -157,6 +167,57 @@ class Importer {
       faults_.push_back(fmt::format("  node '{}' ({}{}{}): {}", display_name(node), domain, domain.empty() ? "" : ".",
                                     node.op_type(), error.what()));
     }
+  }
+
+  /// Whether the node hangs on no graph input and is computed.
+  bool fold(const onnx::NodeProto& node, int64_t opset) {
+    auto results = fold_node(node, tensors_, opset);
+    if (!results) return false;
+    for (size_t i = 0; i < results->size(); ++i) {
+      OnnxConstant& result = (*results)[i];
+      result.name = node.output(static_cast<int>(i));
+      if (result.name.empty()) continue;
+      folded_bytes_ += result.size() * static_cast<int64_t>(element_bytes(result.type));
+      if (folded_bytes_ > kMostFoldedBytes) throw UsageError("constants computed up to here take more than 1 GiB");
+      tensors_.add_constant(std::move(result));
+    }
+    return true;
+  }
+
+  /// An If whose condition is constant is the nodes of its branch.
+  void take_branch(const onnx::NodeProto& node, int64_t opset) {
+    const OnnxConstant* condition = node.input_size() == 1 ? tensors_.constant(node.input(0)) : nullptr;
+    if (!condition || condition->type != kBool || condition->size() != 1) {
+      throw UsageError("its condition is no constant bool: branches taken at run time are not supported");
+    }
+    const std::string name = condition->bytes()[0] != 0 ? "then_branch" : "else_branch";
+    const onnx::GraphProto* branch = nullptr;
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.name() == name && attribute.has_g()) branch = &attribute.g();
+    }
+    if (!branch || branch->output_size() != node.output_size()) {
+      throw UsageError(fmt::format("attribute {} is no graph of {} outputs", name, node.output_size()));
+    }
+    const size_t faults = faults_.size();
+    for (const auto& proto : branch->initializer()) {
+      require_fresh(proto.name());
+      tensors_.add_constant(read_constant(proto, proto.name(), folder_));
+    }
+    for (const auto& inner : branch->node()) {
+      for (const std::string& output : inner.output()) require_fresh(output);
+      take_node(inner, opset);
+    }
+    for (int i = 0; i < node.output_size(); ++i) {
+      const std::string& output = branch->output(i).name();
+      if (!tensors_.is_known(output) && faults == faults_.size()) {
+        throw UsageError(fmt::format("\"{}\" of its {} is written by nothing", output, name));
+      }
+      tensors_.alias(node.output(i), output);
+    }
+  }
+
+  void require_fresh(const std::string& name) const {
+    if (!name.empty() && tensors_.is_known(name)) throw UsageError(fmt::format("it writes \"{}\" again", name));
   }
 
   bool is_function(const onnx::NodeProto& node) const {
@@ -176,7 +237,9 @@ class Importer {
   }
 
   void find_reads() {
-    for (const auto& node : model_.graph().node()) reads_.insert(node.input().begin(), node.input().end());
+    for (const auto& node : model_.graph().node()) {
+      for (const std::string& name : tensors_read(node)) reads_.insert(name);
+    }
     for (const auto& output : model_.graph().output()) reads_.insert(output.name());
   }
 
@@ -213,6 +276,9 @@ class Importer {
       if (tensors_.constant(output.name())) {
         throw UsageError(fmt::format("graph output \"{}\" is a constant, which is not supported", output.name()));
       }
+      if (!tensors_.is_known(output.name())) {
+        throw UsageError(fmt::format("graph output \"{}\" hangs on a tensor that nothing writes", output.name()));
+      }
       const TensorId id = tensors_.id(output.name());
       const int declared = output.type().tensor_type().elem_type();
       const DType dtype = graph_.tensor(id).dtype;
@@ -229,6 +295,7 @@ class Importer {
   }
 
   const onnx::ModelProto& model_;
+  const std::vector<std::optional<FileRange>>& raw_data_;
   const std::filesystem::path folder_;
   const ShapeBindings& shapes_;
   Graph graph_;
@@ -236,13 +303,14 @@ class Importer {
   std::map<std::string, int64_t> symbols_;
   std::set<std::string> reads_;
   std::vector<std::string> faults_;
+  int64_t folded_bytes_ = 0;
 };
 
 }  // namespace
 
 Graph import_onnx(const std::filesystem::path& path, const ShapeBindings& shapes) {
-  const onnx::ModelProto model = read_onnx(path);
-  return Importer(model, path.parent_path(), shapes).run();
+  const OnnxFile file = read_onnx(path);
+  return Importer(file, path.parent_path(), shapes).run();
 }
 
 }  // namespace warpwright

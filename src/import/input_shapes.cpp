@@ -8,7 +8,8 @@
 namespace warpwright {
 
 std::map<std::string, Shape> declared_input_shapes(const std::filesystem::path& path) {
-  const onnx::ModelProto model = read_onnx(path);
+  const OnnxFile file = read_onnx(path);
+  const onnx::ModelProto& model = file.model;
   std::set<std::string> constants;
   for (const auto& constant : model.graph().initializer()) constants.insert(constant.name());
   std::map<std::string, Shape> shapes;

@@ -2,17 +2,14 @@
 #include "src/import/onnx_file.h"
 
 #include <fmt/core.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
 
 #include <array>
-#include <climits>
 #include <map>
 #include <set>
 
 #include "src/core/error.h"
-#include "src/core/file.h"
+#include "src/import/onnx_parser.h"
 
 namespace warpwright {
 
@@ -20,8 +17,6 @@ namespace {
 
 constexpr int64_t kOldestOpset = 7;  // from here on Add and Mul broadcast as NumPy does
 constexpr int64_t kNewestOpset = 25;
-constexpr int64_t kMostFileBytes = int64_t{1} << 31;  // protobuf's own limit
-
 /// Protobuf writes its own complaints to stderr; ours says the same in one line.
 class SilentProtobuf {
  public:
@@ -69,7 +64,11 @@ void check_names(const onnx::GraphProto& graph) {
     check(node.domain(), "domain");
     for (const auto& text : node.input()) check(text, "tensor");
     for (const auto& text : node.output()) check(text, "tensor");
-    for (const auto& attribute : node.attribute()) check(attribute.name(), "attribute");
+    for (const auto& attribute : node.attribute()) {
+      check(attribute.name(), "attribute");
+      if (attribute.has_g()) check_names(attribute.g());
+      for (const auto& inner : attribute.graphs()) check_names(inner);
+    }
   }
   for (const auto& item : graph.initializer()) check(item.name(), "initializer");
   for (const auto& item : graph.input()) check(item.name(), "graph input");
@@ -132,17 +131,10 @@ void check_reads(const onnx::GraphProto& graph, const Writers& writers) {
 
 }  // namespace
 
-onnx::ModelProto read_onnx(const std::filesystem::path& path) {
-  const std::string bytes = read_file(path, kMostFileBytes);
-  if (bytes.empty()) throw UsageError(fmt::format("{}: the file is empty", path.string()));
+OnnxFile read_onnx(const std::filesystem::path& path) {
   SilentProtobuf silent;
-  onnx::ModelProto model;
-  google::protobuf::io::ArrayInputStream array(bytes.data(), static_cast<int>(std::min<size_t>(bytes.size(), INT_MAX)));
-  google::protobuf::io::CodedInputStream stream(&array);
-  stream.SetTotalBytesLimit(INT_MAX);
-  if (bytes.size() > INT_MAX || !model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
-    throw UsageError(fmt::format("{}: the file is no complete ONNX model", path.string()));
-  }
+  OnnxFile file = parse_onnx(path);
+  const onnx::ModelProto& model = file.model;
   if (model.opset_import_size() == 0 && !model.has_graph()) {
     throw UsageError(fmt::format("{}: the file is no ONNX model: it has no graph", path.string()));
   }
@@ -151,7 +143,7 @@ onnx::ModelProto read_onnx(const std::filesystem::path& path) {
                                  model.graph().node_size() == 0 ? "nodes and no " : ""));
   }
   check_names(model.graph());
-  return model;
+  return file;
 }
 
 int64_t default_opset(const onnx::ModelProto& model) {
@@ -180,10 +172,10 @@ std::vector<int> sorted_nodes(const onnx::GraphProto& graph) {
   std::vector<std::vector<int>> readers(count);
   std::set<int> ready;  // smallest first: the order of the file where it is free
   for (int i = 0; i < graph.node_size(); ++i) {
-    for (const std::string& input : graph.node(i).input()) {
-      const int writer = input.empty() ? -1 : writers.at(input);
-      if (writer < 0) continue;
-      readers[static_cast<size_t>(writer)].push_back(i);
+    for (const std::string& input : tensors_read(graph.node(i))) {
+      const auto found = writers.find(input);  // names within a graph of the node are none of this one's
+      if (found == writers.end() || found->second < 0) continue;
+      readers[static_cast<size_t>(found->second)].push_back(i);
       ++waiting_for[static_cast<size_t>(i)];
     }
     if (waiting_for[static_cast<size_t>(i)] == 0) ready.insert(i);
@@ -205,6 +197,25 @@ std::vector<int> sorted_nodes(const onnx::GraphProto& graph) {
     names += fmt::format("{}'{}'", listed++ ? ", " : "", display_name(graph.node(static_cast<int>(i))));
   }
   throw UsageError(fmt::format("the graph has a cycle through or before the nodes {}", names));
+}
+
+std::vector<std::string> tensors_read(const onnx::NodeProto& node) {
+  std::vector<std::string> names;
+  for (const std::string& input : node.input()) {
+    if (!input.empty()) names.push_back(input);
+  }
+  const auto add_graph = [&](const onnx::GraphProto& graph) {
+    for (const auto& inner : graph.node()) {
+      const std::vector<std::string> more = tensors_read(inner);
+      names.insert(names.end(), more.begin(), more.end());
+    }
+    for (const auto& output : graph.output()) names.push_back(output.name());
+  };
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) add_graph(attribute.g());
+    for (const auto& graph : attribute.graphs()) add_graph(graph);
+  }
+  return names;
 }
 
 std::string display_name(const onnx::NodeProto& node) {

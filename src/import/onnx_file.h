@@ -3,14 +3,23 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
+#include "src/core/file.h"
 
 namespace warpwright {
 
+/// A parsed file. Raw data of its initializers stays in the file until somebody asks for it.
+struct OnnxFile {
+  onnx::ModelProto model;
+  std::vector<std::optional<FileRange>> raw_data;  // one an initializer; nothing where the model holds its data
+};
+
 /// Throws UsageError: missing, empty, not ONNX, truncated, names that are no UTF-8.
-onnx::ModelProto read_onnx(const std::filesystem::path& path);
+OnnxFile read_onnx(const std::filesystem::path& path);
 
 /// The opset of the default domain. Throws UsageError when it is missing or not one that is known here.
 int64_t default_opset(const onnx::ModelProto& model);
@@ -18,6 +27,9 @@ int64_t default_opset(const onnx::ModelProto& model);
 /// Indices of the nodes, producers before readers, in the order of the file where that is free. Throws UsageError on
 /// tensors written twice or by nothing, and on cycles, each with the names.
 std::vector<int> sorted_nodes(const onnx::GraphProto& graph);
+
+/// Names of the tensors that the node and the graphs within it read, in no particular order.
+std::vector<std::string> tensors_read(const onnx::NodeProto& node);
 
 /// What messages call a node: its name, or else that of its first output.
 std::string display_name(const onnx::NodeProto& node);

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "src/core/error.h"
 #include "src/import/onnx_file.h"
@@ -21,8 +20,7 @@ std::vector<float> read_scales(const OnnxConstant& scale) {
   }
   if (scale.shape.size() > 1)
     throw UsageError(fmt::format("scale \"{}\" is blocked, which is not supported", scale.name));
-  std::vector<float> values(static_cast<size_t>(scale.size()));
-  if (!values.empty()) std::memcpy(values.data(), scale.bytes.data(), scale.bytes.size());
+  const auto values = elements<float>(scale);
   for (size_t i = 0; i < values.size(); ++i) {
     if (!(values[i] > 0) || !std::isfinite(values[i])) {
       throw UsageError(fmt::format("scale \"{}\", element {}, is {}: a scale must be positive and finite", scale.name,
@@ -76,6 +74,11 @@ const OnnxConstant* ImportedTensors::constant(const std::string& name) const {
   return found == constants_.end() ? nullptr : found->second;
 }
 
+const Shape& ImportedTensors::shape(const std::string& name) const {
+  if (const OnnxConstant* found = constant(name)) return found->shape;
+  return graph_.tensor(ids_.at(name)).shape;
+}
+
 TensorId ImportedTensors::id(const std::string& name) {
   if (auto found = ids_.find(name); found != ids_.end()) return found->second;
   const OnnxConstant& constant = *constants_.at(name);
@@ -111,9 +114,7 @@ float OperatorContext::constant_real(int index) const {
   if (!constant || constant->type != kFloat32 || constant->size() != 1) {
     throw UsageError(fmt::format("input {} (\"{}\") must be one constant float32", index, input_name(index)));
   }
-  float value = 0;
-  std::memcpy(&value, constant->bytes.data(), sizeof value);
-  return value;
+  return elements<float>(*constant)[0];
 }
 
 void OperatorContext::require_inputs(int least, int most) const {
@@ -234,7 +235,7 @@ Shape broadcast(const Shape& a, const Shape& b) {
     if (extent_a != extent_b && extent_a != 1 && extent_b != 1) {
       throw UsageError(fmt::format("shapes {} and {} do not broadcast", to_text(a), to_text(b)));
     }
-    result[result.size() - 1 - i] = std::max(extent_a, extent_b);
+    result[result.size() - 1 - i] = extent_a == 1 ? extent_b : extent_a;
   }
   return result;
 }

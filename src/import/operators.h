@@ -24,6 +24,8 @@ class ImportedTensors {
   bool is_known(const std::string& name) const { return ids_.count(name) || constants_.count(name); }
   /// The constant of this name, or null.
   const OnnxConstant* constant(const std::string& name) const;
+  /// Of the tensor or constant of this name.
+  const Shape& shape(const std::string& name) const;
   /// The tensor of this name; a constant becomes a tensor of the graph when it is first asked for.
   TensorId id(const std::string& name);
   /// Whether its value hangs on no graph input.

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "src/core/error.h"
 #include "src/import/operator_list.h"
@@ -43,7 +42,7 @@ float code_bound(OperatorContext& context, int index, DType dtype, float otherwi
   if (!constant || constant->type != type || constant->size() != 1) {
     throw UsageError(fmt::format("bound \"{}\" must be one constant {}", context.input_name(index), name(dtype)));
   }
-  const auto byte = static_cast<uint8_t>(constant->bytes[0]);
+  const auto byte = static_cast<uint8_t>(constant->bytes()[0]);
   return dtype == DType::u8 ? static_cast<float>(byte) : static_cast<float>(static_cast<int8_t>(byte));
 }
 

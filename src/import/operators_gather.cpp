@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "src/core/error.h"
@@ -22,8 +21,7 @@ std::vector<int64_t> constant_integers(const OperatorContext& context, int index
   const OnnxConstant* constant = context.constant_input(index);
   if (!constant) throw UsageError(fmt::format("\"{}\" is no constant", context.input_name(index)));
   if (constant->type != kInt32) return to_integers(*constant);
-  std::vector<int32_t> values(static_cast<size_t>(constant->size()));
-  if (!values.empty()) std::memcpy(values.data(), constant->bytes.data(), constant->bytes.size());
+  const auto values = elements<int32_t>(*constant);
   return {values.begin(), values.end()};
 }
 
@@ -163,7 +161,7 @@ float pad_value(OperatorContext& context, bool by_inputs) {
   if (!is_code(dtype) || !constant || constant->type != type || constant->size() != 1) {
     throw UsageError(fmt::format("the value \"{}\" must be one constant of 8 bits", context.input_name(2)));
   }
-  const auto byte = static_cast<uint8_t>(constant->bytes[0]);
+  const auto byte = static_cast<uint8_t>(constant->bytes()[0]);
   return dtype == DType::u8 ? static_cast<float>(byte) : static_cast<float>(static_cast<int8_t>(byte));
 }
 

@@ -58,7 +58,7 @@ void import_dequantize_linear(OperatorContext& context) {
     throw UsageError(
         fmt::format("output_dtype {} is not supported", element_type_name(static_cast<int>(output_dtype))));
   }
-  if (const OnnxConstant* codes = context.constant_input(0); codes && !codes->readable) {
+  if (const OnnxConstant* codes = context.constant_input(0); codes && !codes->is_readable()) {
     throw UsageError(
         fmt::format("\"{}\" has {} codes, which are not supported", codes->name, element_type_name(codes->type)));
   }
@@ -82,7 +82,7 @@ void import_dropout(OperatorContext& context) {
     if (!training || training->type != kBool || training->size() != 1) {
       throw UsageError("training_mode must be one constant bool");
     }
-    if (training->bytes[0] != 0) throw UsageError("training_mode is not supported");
+    if (training->bytes()[0] != 0) throw UsageError("training_mode is not supported");
   }
   context.finish_alias();
 }

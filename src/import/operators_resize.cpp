@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "src/core/error.h"
 #include "src/import/operator_list.h"
@@ -50,9 +49,7 @@ std::vector<float> constant_reals(const OperatorContext& context, int index) {
   if (!constant || constant->type != kFloat32) {
     throw UsageError(fmt::format("\"{}\" is no constant of float32", context.input_name(index)));
   }
-  std::vector<float> values(static_cast<size_t>(constant->size()));
-  if (!values.empty()) std::memcpy(values.data(), constant->bytes.data(), constant->bytes.size());
-  return values;
+  return elements<float>(*constant);
 }
 
 /// By how much each dimension grows, and to what. Exactly one of scales and sizes holds values.

@@ -1,4 +1,5 @@
 // Pass: what hangs on constants alone is computed: QuantizeLinear, Reshape and movement by strides.
+#include <algorithm>
 #include <cmath>
 
 #include "src/graph/passes/chain.h"
@@ -8,6 +9,9 @@
 namespace warpwright {
 
 namespace {
+
+/// A constant that a movement makes larger is left alone beyond this, so that a small file cannot ask for all memory.
+constexpr int64_t kMostGrownElements = int64_t{1} << 24;
 
 /// Elements behind one index of `axis`.
 int64_t inner_elements(const Shape& shape, int64_t axis) {
@@ -51,7 +55,8 @@ void fold_constants(Graph& graph) {
     } else if (node.kind == NodeKind::reshape) {
       output.constant = input;
       output.constant->shape = output.shape;
-    } else if (node.kind == NodeKind::move) {
+    } else if (node.kind == NodeKind::move &&
+               element_count(output.shape) <= std::max(input.size(), kMostGrownElements)) {
       output.constant = moved(input, node, output.shape);
     }
   }
