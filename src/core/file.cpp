@@ -81,8 +81,8 @@ InputFile::~InputFile() { ::close(descriptor_); }
 int64_t InputFile::read(int64_t offset, std::span<std::byte> to) const {
   size_t have = 0;
   while (have < to.size()) {
-    const ssize_t got =
-        ::pread(descriptor_, to.data() + have, to.size() - have, static_cast<off_t>(offset + static_cast<int64_t>(have)));
+    const ssize_t got = ::pread(descriptor_, to.data() + have, to.size() - have,
+                                static_cast<off_t>(offset + static_cast<int64_t>(have)));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw UsageError(fmt::format("cannot read '{}': {}", path_.string(), reason()));
     if (got == 0) break;
@@ -94,8 +94,8 @@ int64_t InputFile::read(int64_t offset, std::span<std::byte> to) const {
 void read_range(const FileRange& range, std::span<std::byte> to) {
   if (to.empty()) return;
   if (InputFile(range.path).read(range.offset, to) < range.bytes) {
-    throw UsageError(fmt::format("cannot read '{}': it ends before byte {}", range.path.string(),
-                                 range.offset + range.bytes));
+    throw UsageError(
+        fmt::format("cannot read '{}': it ends before byte {}", range.path.string(), range.offset + range.bytes));
   }
 }
 

@@ -73,6 +73,9 @@ void remove_dead_nodes(Graph& graph) {
   }
   std::reverse(kept.begin(), kept.end());
   graph.nodes = std::move(kept);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) graph.tensors[i].constant.reset();
+  }
 }
 
 void append_names(std::vector<std::string>& names, const std::vector<std::string>& more) {

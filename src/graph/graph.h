@@ -139,7 +139,7 @@ class GraphIndex {
 /// Readers of each `from` read its replacement instead; replacement[id] = id where nothing changes. Chains are
 /// followed.
 void replace_tensors(Graph& graph, std::vector<TensorId> replacement);
-/// Drops nodes that no graph output depends on.
+/// Drops nodes that no graph output depends on, and the data of constants that nothing reads.
 void remove_dead_nodes(Graph& graph);
 /// Appends what is not there yet.
 void append_names(std::vector<std::string>& names, const std::vector<std::string>& more);

@@ -153,7 +153,8 @@ const std::map<std::string, UnaryOperator>& unary_operators() {
 }
 
 Shape checked_shape(Shape shape) {
-  if (element_count(shape) > kMostFoldedElements) throw UsageError(fmt::format("shape {} is too large", to_text(shape)));
+  if (element_count(shape) > kMostFoldedElements)
+    throw UsageError(fmt::format("shape {} is too large", to_text(shape)));
   return shape;
 }
 
@@ -250,7 +251,7 @@ OnnxConstant reduced(const std::string& op_type, const OnnxConstant& x, const st
     kept.push_back(over[i] ? 1 : x.shape[i]);
     if (keep || !over[i]) shape.push_back(kept.back());
   }
-  const std::string op_name = op_type == "ReduceSum"   ? "Add"
+  const std::string op_name = op_type == "ReduceSum"    ? "Add"
                               : op_type == "ReduceProd" ? "Mul"
                               : op_type == "ReduceMin"  ? "Min"
                                                         : "Max";
@@ -277,7 +278,8 @@ OnnxConstant range(const OnnxConstant& start, const OnnxConstant& limit, const O
   if (const auto* whole = std::get_if<Whole>(&first)) {
     const int64_t from = (*whole)[0], to = std::get<Whole>(end)[0], by = std::get<Whole>(step)[0];
     if (by == 0) throw UsageError("delta is 0");
-    const int64_t count = checked(std::ceil((static_cast<double>(to) - static_cast<double>(from)) / static_cast<double>(by)));
+    const int64_t count =
+        checked(std::ceil((static_cast<double>(to) - static_cast<double>(from)) / static_cast<double>(by)));
     Whole values;
     for (int64_t i = 0; i < count; ++i) values.push_back(add(from, multiply(i, by)));
     return constant_of(start.type, {count}, values);

@@ -19,8 +19,8 @@ namespace {
 using Constants = std::vector<const OnnxConstant*>;
 
 /// Operators whose import gives a reshape or a movement of the first input; the other inputs say where to.
-const std::set<std::string> kMovingOperators{"Reshape", "Flatten", "Squeeze", "Unsqueeze",
-                                             "Transpose", "Slice",  "Split",   "Expand"};
+const std::set<std::string> kMovingOperators{"Reshape",   "Flatten", "Squeeze", "Unsqueeze",
+                                             "Transpose", "Slice",   "Split",   "Expand"};
 const std::set<std::string> kReductions{"ReduceSum", "ReduceProd", "ReduceMin", "ReduceMax"};
 const std::set<std::string> kOthers{"Concat", "Gather", "ConstantOfShape", "Range", "Where"};
 
@@ -116,7 +116,8 @@ OnnxConstant gathered(Attributes& attributes, const OnnxConstant& x, const OnnxC
   Shape shape(x.shape.begin(), at);
   shape.insert(shape.end(), indices.shape.begin(), indices.shape.end());
   shape.insert(shape.end(), at + 1, x.shape.end());
-  if (element_count(shape) > kMostFoldedElements) throw UsageError(fmt::format("shape {} is too large", to_text(shape)));
+  if (element_count(shape) > kMostFoldedElements)
+    throw UsageError(fmt::format("shape {} is too large", to_text(shape)));
   const size_t piece = static_cast<size_t>(inner) * element_bytes(x.type);
   std::string bytes;
   for (int64_t i = 0; i < outer; ++i) {

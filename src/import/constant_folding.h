@@ -1,4 +1,5 @@
-// Nodes that hang on no graph input are computed while the model is read: the arithmetic of shapes that exporters write.
+// Nodes that hang on no graph input are computed while the model is read: the arithmetic of shapes that exporters
+// write.
 #pragma once
 
 #include <optional>

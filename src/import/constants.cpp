@@ -66,7 +66,7 @@ std::filesystem::path external_path(const std::string& location, const std::stri
 }
 
 FileRange external_range(const onnx::TensorProto& proto, const std::string& name, int64_t needed,
-                           const std::filesystem::path& folder) {
+                         const std::filesystem::path& folder) {
   std::string location;
   int64_t offset = 0;
   std::optional<int64_t> length = needed;
@@ -306,6 +306,23 @@ Tensor to_tensor(const OnnxConstant& constant) {
   tensor.bytes.resize(static_cast<size_t>(constant.size()) * size_bytes(tensor.dtype));
   constant.copy_to(tensor.bytes);
   return tensor;
+}
+
+std::vector<float> to_reals(const OnnxConstant& constant) {
+  if (constant.type != kFloat32 && constant.type != kFloat16 && constant.type != kFloat64) {
+    throw UsageError(
+        fmt::format("constant \"{}\" is {}, where float32 is needed", constant.name, element_type_name(constant.type)));
+  }
+  std::vector<float> values;
+  for (int64_t i = 0; i < constant.size(); ++i) {
+    const double real = real_at(constant, i);
+    values.push_back(static_cast<float>(real));
+    if (!std::isnan(real) && static_cast<double>(values.back()) != real) {
+      throw UsageError(fmt::format("constant \"{}\": element {} is {}, which float32 does not hold exactly",
+                                   constant.name, i, real));
+    }
+  }
+  return values;
 }
 
 Shape to_integers(const OnnxConstant& constant) {

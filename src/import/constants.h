@@ -61,7 +61,8 @@ std::vector<T> elements(const OnnxConstant& constant) {
 }
 template <typename T>
 OnnxConstant make_constant(int type, Shape shape, const std::vector<T>& values) {
-  return {"", type, std::move(shape), std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T))};
+  return {"", type, std::move(shape),
+          std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T))};
 }
 
 /// Bytes of an element; 0 for types that are not read here.
@@ -77,6 +78,9 @@ Tensor to_tensor(const OnnxConstant& constant);
 /// Its elements as another type, as Cast does it. Throws UsageError that names it: types that are not read here, values
 /// that the type does not hold.
 OnnxConstant cast_constant(const OnnxConstant& constant, int type);
+/// Of float16, float32 or float64 as float32. Throws UsageError that names it: another type, a float64 that float32
+/// does not hold exactly.
+std::vector<float> to_reals(const OnnxConstant& constant);
 /// Throws UsageError that names it unless it is int64.
 Shape to_integers(const OnnxConstant& constant);
 

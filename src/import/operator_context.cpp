@@ -1,6 +1,7 @@
 // What the operators share: tensors by name, placing nodes, reading scales.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "src/core/error.h"
@@ -14,13 +15,7 @@ namespace {
 constexpr int64_t kMostElements = int64_t{1} << 31;
 
 std::vector<float> read_scales(const OnnxConstant& scale) {
-  if (scale.type != kFloat32) {
-    throw UsageError(
-        fmt::format("scale \"{}\" is {}, where float32 is needed", scale.name, element_type_name(scale.type)));
-  }
-  if (scale.shape.size() > 1)
-    throw UsageError(fmt::format("scale \"{}\" is blocked, which is not supported", scale.name));
-  const auto values = elements<float>(scale);
+  std::vector<float> values = to_reals(scale);
   for (size_t i = 0; i < values.size(); ++i) {
     if (!(values[i] > 0) || !std::isfinite(values[i])) {
       throw UsageError(fmt::format("scale \"{}\", element {}, is {}: a scale must be positive and finite", scale.name,
@@ -28,6 +23,28 @@ std::vector<float> read_scales(const OnnxConstant& scale) {
     }
   }
   return values;
+}
+
+/// The axis that values of a quantization lie along: that of the operator for a list; for a tensor of as many
+/// dimensions as the codes the one that is not 1. Throws UsageError when they do not fit `shape`.
+int64_t axis_of(const OnnxConstant& values, const char* what, int64_t axis, const std::string& codes_name,
+                const Shape& shape) {
+  if (values.shape.size() > 1) {
+    axis = std::find_if(values.shape.begin(), values.shape.end(), [](int64_t extent) { return extent != 1; }) -
+           values.shape.begin();
+    if (values.shape.size() != shape.size() || values.shape[static_cast<size_t>(axis)] != values.size()) {
+      throw UsageError(
+          fmt::format("{} \"{}\" has the shape {}: one value for \"{}\" or one for each index of a "
+                      "dimension is supported",
+                      what, values.name, to_text(values.shape), codes_name));
+    }
+  }
+  axis = normalized_axis(axis, shape.size());
+  if (shape[static_cast<size_t>(axis)] != values.size()) {
+    throw UsageError(fmt::format("{} \"{}\" has {} elements, dimension {} of \"{}\" is {}", what, values.name,
+                                 values.size(), axis, codes_name, shape[static_cast<size_t>(axis)]));
+  }
+  return axis;
 }
 
 DType code_type(const OnnxConstant& zero_point) {
@@ -189,19 +206,13 @@ Quantization OperatorContext::quantization(int scale_input, int zero_point_input
                                    zero_point->name, element_type_name(zero_point->type)));
     }
     const auto values = read_zero_points(*zero_point);
-    if (zero_point->shape.size() > 1 || (values.size() != result.scale.size())) {
+    if (values.size() != result.scale.size() || (zero_point->shape.size() > 1 && zero_point->shape != scale->shape)) {
       throw UsageError(fmt::format("zero point \"{}\" has {} elements, scale \"{}\" has {}", zero_point->name,
                                    values.size(), scale->name, result.scale.size()));
     }
     result.zero_point = values;
   }
-  if (scale->shape.empty() || scale->size() == 1) return result;
-  result.axis = normalized_axis(axis, shape.size());
-  const int64_t extent = shape[static_cast<size_t>(result.axis)];
-  if (extent != scale->size()) {
-    throw UsageError(fmt::format("scale \"{}\" has {} elements, dimension {} of \"{}\" is {}", scale->name,
-                                 scale->size(), result.axis, codes_name, extent));
-  }
+  if (!result.per_tensor()) result.axis = axis_of(*scale, "scale", axis, codes_name, shape);
   return result;
 }
 
@@ -219,11 +230,7 @@ Quantization OperatorContext::unit_quantization(int zero_point_input, DType code
   result.zero_point = read_zero_points(*zero_point);
   result.scale.assign(result.zero_point.size(), 1.0f);
   if (result.per_tensor()) return result;
-  result.axis = normalized_axis(axis, shape.size());
-  if (zero_point->shape.size() != 1 || zero_point->size() != shape[static_cast<size_t>(result.axis)]) {
-    throw UsageError(fmt::format("zero point \"{}\" has {} elements, dimension {} of \"{}\" is {}", zero_point->name,
-                                 zero_point->size(), result.axis, codes_name, shape[static_cast<size_t>(result.axis)]));
-  }
+  result.axis = axis_of(*zero_point, "zero point", axis, codes_name, shape);
   return result;
 }
 

@@ -45,6 +45,8 @@ ImportOperator find_operator(const std::string& domain, const std::string& op_ty
       {{"", "Upsample"}, import_upsample},
       {{"", "QLinearConv"}, import_qlinear_conv},
       {{"", "QLinearMatMul"}, import_qlinear_matmul},
+      {{"com.microsoft", "QuantizeLinear"}, import_quantize_linear},
+      {{"com.microsoft", "DequantizeLinear"}, import_dequantize_linear},
       {{"com.microsoft", "QGemm"}, import_qgemm},
       {{"com.microsoft", "QLinearAdd"}, import_qlinear_add},
       {{"com.microsoft", "QLinearMul"}, import_qlinear_mul},

@@ -133,6 +133,8 @@ void take_indices(Movement& movement, const MovementAxis& axis, const std::vecto
 std::vector<int64_t> constant_integers(const OperatorContext& context, int index);
 /// The tensor as another of the node's own, of another shape or with its dimensions in another order.
 TensorId reshaped(OperatorContext& context, TensorId id, Shape shape, const std::string& suffix);
+/// A Transpose and the shape that it gives.
+UnplacedNode transpose_node(const Shape& shape, const std::vector<int64_t>& order);
 TensorId transposed(OperatorContext& context, TensorId id, const std::vector<int64_t>& order,
                     const std::string& suffix);
 /// x, or with transA its transpose.

@@ -31,7 +31,7 @@ void import_conv_integer(OperatorContext& context) {
 void import_matmul_integer(OperatorContext& context) {
   context.require_inputs(2, 4);
   const TensorId a = centred(context, 0, 2, 0, "a");
-  const TensorId b = centred(context, 1, 3, 1, "b");
+  const TensorId b = centred(context, 1, 3, -1, "b");
   finish_matmul(context, a, b, {std::nullopt, true});
 }
 

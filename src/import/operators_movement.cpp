@@ -143,9 +143,6 @@ TensorId reshaped(OperatorContext& context, TensorId id, Shape shape, const std:
   return context.add_inner(std::move(reshape), {id}, dtype, std::move(shape), suffix);
 }
 
-namespace {
-
-/// A Transpose and the shape that it gives.
 UnplacedNode transpose_node(const Shape& shape, const std::vector<int64_t>& order) {
   std::vector<int64_t> sorted = order;
   std::sort(sorted.begin(), sorted.end());
@@ -160,8 +157,6 @@ UnplacedNode transpose_node(const Shape& shape, const std::vector<int64_t>& orde
   for (const int64_t dimension : order) made.shape.push_back(shape[static_cast<size_t>(dimension)]);
   return made;
 }
-
-}  // namespace
 
 TensorId transposed(OperatorContext& context, TensorId id, const std::vector<int64_t>& order,
                     const std::string& suffix) {

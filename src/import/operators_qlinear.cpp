@@ -78,8 +78,26 @@ void finish_unary(OperatorContext& context, Node node) {
   finish_product(context, std::move(made), {x}, {output_quantization(context, 3, context.input_tensor(0).dtype)});
 }
 
-void refuse_channels_last(OperatorContext& context) {
-  if (context.attributes.integer("channels_last", 0) != 0) throw UsageError("channels_last is not supported");
+/// A pool; with channels_last between transposes that bring the channels forward and back.
+void finish_pool(OperatorContext& context, UnplacedNode (*pool)(OperatorContext&, TensorId)) {
+  context.require_inputs(4, 5);
+  const TensorId x = dequantized(context, 0, "x");
+  const Quantization y = output_quantization(context, 3, DType::u8);
+  const auto rank = static_cast<int64_t>(context.graph.tensor(x).shape.size());
+  if (context.attributes.integer("channels_last", 0) == 0) {
+    return finish_product(context, pool(context, x), {x}, {y});
+  }
+  if (rank < 3) throw UsageError(fmt::format("channels_last of {} dimensions", rank));
+  std::vector<int64_t> forward{0, rank - 1}, back{0};
+  for (int64_t i = 1; i < rank - 1; ++i) forward.push_back(i);
+  for (int64_t i = 2; i < rank; ++i) back.push_back(i);
+  back.push_back(1);
+  const TensorId first = transposed(context, x, forward, "channels_first");
+  UnplacedNode made = pool(context, first);
+  const TensorId real = context.add_inner(std::move(made.node), {first}, DType::f32, Shape(made.shape), "pooled");
+  const TensorId codes = context.add_inner(quantize_node(y), {real}, y.dtype, Shape(made.shape), "codes");
+  UnplacedNode last = transpose_node(made.shape, back);
+  context.finish(std::move(last.node), {codes}, y.dtype, std::move(last.shape));
 }
 
 }  // namespace
@@ -96,7 +114,7 @@ void import_qlinear_conv(OperatorContext& context) {
 void import_qlinear_matmul(OperatorContext& context) {
   context.require_inputs(8, 8);
   const TensorId a = dequantized(context, 0, "a");
-  const TensorId b = dequantized(context, 3, "b", 1);
+  const TensorId b = dequantized(context, 3, "b", -1);
   finish_matmul(context, a, b, {output_quantization(context, 6, DType::u8)});
 }
 
@@ -123,12 +141,13 @@ void import_qgemm(OperatorContext& context) {
         fmt::format("\"{}\" has {} columns, the second operand expects {}", context.input_name(0), x.shape[1], depth));
   }
   made.shape = {x.shape[0], columns};
-  if (!context.has_input(7)) throw UsageError("QGemm without y_scale (float32 output) is not supported");
   const TensorId bias = dequantized_bias(context, 6, codes, b, made.node.alpha);
   if (bias != kNoTensor && element_count(context.graph.tensor(bias).shape) != columns) {
     throw UsageError(fmt::format("C \"{}\" is no row of {} elements", context.input_name(6), columns));
   }
-  finish_product(context, std::move(made), {a, b, bias}, {output_quantization(context, 7, DType::u8)});
+  ProductResult result;  // without y_scale float32
+  if (context.has_input(7)) result.quantized = output_quantization(context, 7, DType::u8);
+  finish_product(context, std::move(made), {a, b, bias}, result);
 }
 
 void import_qlinear_add(OperatorContext& context) { finish_binary(context, NodeKind::add); }
@@ -148,19 +167,8 @@ void import_qlinear_leaky_relu(OperatorContext& context) {
   finish_unary(context, std::move(node));
 }
 
-void import_qlinear_average_pool(OperatorContext& context) {
-  context.require_inputs(4, 5);
-  refuse_channels_last(context);
-  const TensorId x = dequantized(context, 0, "x");
-  finish_product(context, average_pool(context, x), {x}, {output_quantization(context, 3, DType::u8)});
-}
-
-void import_qlinear_global_average_pool(OperatorContext& context) {
-  context.require_inputs(4, 5);
-  refuse_channels_last(context);
-  const TensorId x = dequantized(context, 0, "x");
-  finish_product(context, global_average_pool(context, x), {x}, {output_quantization(context, 3, DType::u8)});
-}
+void import_qlinear_average_pool(OperatorContext& context) { finish_pool(context, average_pool); }
+void import_qlinear_global_average_pool(OperatorContext& context) { finish_pool(context, global_average_pool); }
 
 void import_qlinear_concat(OperatorContext& context) {
   const Quantization y = output_quantization(context, 0, DType::u8);

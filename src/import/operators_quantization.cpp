@@ -9,10 +9,11 @@ namespace warpwright {
 
 namespace {
 
-void read_common(OperatorContext& context) {
+void refuse_blocks(OperatorContext& context) {
   if (context.attributes.integer("block_size", 0) != 0) throw UsageError("block_size is not supported");
-  if (context.attributes.integer("precision", 0) > 1) throw UsageError("precision other than float32 is not supported");
 }
+
+bool is_float16(const OnnxConstant* scale) { return scale && scale->type == kFloat16; }
 
 int64_t read_axis(OperatorContext& context) { return context.attributes.integer("axis", 1); }
 
@@ -33,7 +34,11 @@ Node dequantize_node(const Quantization& quantization) {
 
 void import_quantize_linear(OperatorContext& context) {
   context.require_inputs(2, 3);
-  read_common(context);
+  refuse_blocks(context);
+  const int64_t precision = context.attributes.integer("precision", 0);
+  if (precision > kFloat32 || (precision == 0 && is_float16(context.constant_input(1)))) {
+    throw UsageError("a division in another precision than float32 is not supported");
+  }
   context.attributes.ignore("saturate");  // means nothing for 8-bit integers
   const GraphTensor& x = context.input_tensor(0);
   require_real(x);
@@ -52,11 +57,12 @@ void import_quantize_linear(OperatorContext& context) {
 
 void import_dequantize_linear(OperatorContext& context) {
   context.require_inputs(2, 3);
-  read_common(context);
-  const int64_t output_dtype = context.attributes.integer("output_dtype", 0);
+  refuse_blocks(context);
+  int64_t output_dtype = context.attributes.integer("output_dtype", 0);
+  if (output_dtype == 0 && is_float16(context.constant_input(1))) output_dtype = kFloat16;
   if (output_dtype != 0 && output_dtype != kFloat32) {
     throw UsageError(
-        fmt::format("output_dtype {} is not supported", element_type_name(static_cast<int>(output_dtype))));
+        fmt::format("its output is {}, which is not supported", element_type_name(static_cast<int>(output_dtype))));
   }
   if (const OnnxConstant* codes = context.constant_input(0); codes && !codes->is_readable()) {
     throw UsageError(

@@ -1,5 +1,6 @@
 // Pass: Conv and Gemm over dequantized codes and constant codes, and MatMul over two dequantized codes, become integer
 // products.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -37,11 +38,19 @@ Tensor packed_weights(const Node& node, const Tensor& w) {
   const int64_t channels = w.shape[by_columns ? 0 : 1];
   const int64_t taps = conv ? node.window.kernel_h * node.window.kernel_w : 1;
   Tensor packed(w.dtype, {outputs, node.window.kernel_h, node.window.kernel_w, channels});
-  for (int64_t k = 0; k < outputs; ++k) {
+  if (!by_columns && taps == 1) {
+    packed.bytes = w.bytes;
+    return packed;
+  }
+  // In strips of output channels, so that what lies [K][N] is read by cache lines.
+  constexpr int64_t kStrip = 64;
+  for (int64_t first = 0; first < outputs; first += kStrip) {
     for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        const int64_t from = by_columns ? c * outputs + k : (k * channels + c) * taps + tap;
-        packed.bytes[static_cast<size_t>((k * taps + tap) * channels + c)] = w.bytes[static_cast<size_t>(from)];
+      for (int64_t k = first; k < std::min(outputs, first + kStrip); ++k) {
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          const int64_t from = by_columns ? c * outputs + k : (k * channels + c) * taps + tap;
+          packed.bytes[static_cast<size_t>((k * taps + tap) * channels + c)] = w.bytes[static_cast<size_t>(from)];
+        }
       }
     }
   }
@@ -93,7 +102,7 @@ const Node* weight_dequantize(const Graph& graph, const GraphIndex& index, const
   return w->quantization.per_tensor() || w->quantization.axis == axis ? w : nullptr;
 }
 
-void fold(const Graph& graph, const GraphIndex& index, Node& node) {
+void fold(Graph& graph, const GraphIndex& index, Node& node) {
   const auto x = dequantized_codes(graph, index, node.inputs[0]);
   const Node* w = weight_dequantize(graph, index, node);
   if (!x || !w) return;
@@ -123,6 +132,10 @@ void fold(const Graph& graph, const GraphIndex& index, Node& node) {
     if (dequantize) append_names(product.onnx_nodes, dequantize->onnx_nodes);
   }
   product.inputs = {x->codes};
+  // Packed weights take the place of those that nobody else reads: both at once for all layers would be twice the
+  // model.
+  const TensorId codes = w->inputs[0];
+  if (index.has_single_reader(node.inputs[1]) && index.has_single_reader(codes)) graph.tensor(codes).constant.reset();
   node = std::move(product);
 }
 

@@ -89,12 +89,32 @@ void take_sums(const Graph& graph, const GraphIndex& index, Node& node) {
   become_step(node, product->workload.kind, product->inputs, std::move(values));
 }
 
+/// Frees the values of the product behind `last`, which now stand in a step, unless others read what lies between: all
+/// weights twice would be twice the model.
+void release_product(Graph& graph, const GraphIndex& index, TensorId last) {
+  std::vector<TensorId> open{last};
+  while (!open.empty()) {
+    const TensorId id = open.back();
+    open.pop_back();
+    if (id == kNoTensor || index.producer(id) < 0 || !index.has_single_reader(id)) continue;
+    Node& node = graph.nodes[static_cast<size_t>(index.producer(id))];
+    if (node.kind == NodeKind::product) node.values.clear();
+    if (node.kind == NodeKind::relu || node.kind == NodeKind::clip || node.kind == NodeKind::add) {
+      open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+    }
+  }
+}
+
 }  // namespace
 
 void fuse_requantization(Graph& graph) {
   const GraphIndex index(graph);
   for (Node& node : graph.nodes) {
-    if (node.kind == NodeKind::integer) take_sums(graph, index, node);
+    const TensorId before = node.inputs.empty() ? kNoTensor : node.inputs[0];
+    if (node.kind == NodeKind::integer) {
+      take_sums(graph, index, node);
+      if (node.kind == NodeKind::step) release_product(graph, index, before);
+    }
     if (node.kind != NodeKind::quantize || !node.quantization.per_tensor()) continue;
     const ClampChain chain = clamp_chain(graph, index, node.inputs[0]);
     if (const Node* product = producer_of_kind(graph, index, chain.source, NodeKind::product)) {
@@ -102,6 +122,7 @@ void fuse_requantization(Graph& graph) {
     } else if (const Node* add = producer_of_kind(graph, index, chain.source, NodeKind::add)) {
       fuse_unrounded(graph, index, node, *add, chain);
     }
+    if (node.kind == NodeKind::step) release_product(graph, index, before);
   }
   remove_dead_nodes(graph);
 }

@@ -1,4 +1,6 @@
 // Pass: an Add of a product's codes and other codes joins the product, which then writes the sum: the rounded form.
+#include <utility>
+
 #include "src/graph/passes/chain.h"
 #include "src/graph/passes/passes.h"
 
@@ -27,9 +29,9 @@ bool is_preferred(const Graph& graph, const Node& one, const Node& other) {
   return key(a) < key(b);
 }
 
-void join(Node& add, const Node& product, size_t side) {
+void join(Node& add, Node product, size_t side) {
   const std::string own = side == 0 ? "a_" : "b_", other = side == 0 ? "b_" : "a_";
-  Values values = product.values;
+  Values values = std::move(product.values);
   values["conv_scale"] = add.values.at(own + "scale");
   values["residual_scale"] = add.values.at(other + "scale");
   values["residual_zero_point"] = add.values.at(other + "zero_point");
@@ -56,7 +58,8 @@ void fuse_residuals(Graph& graph) {
     const Node* b = candidate(graph, index, node, 1);
     if (!a && !b) continue;
     const bool first = a && (!b || is_preferred(graph, *a, *b));
-    join(node, Node(first ? *a : *b), first ? 0 : 1);
+    const size_t side = first ? 0 : 1;
+    join(node, std::move(graph.nodes[static_cast<size_t>(index.producer(node.inputs[side]))]), side);
   }
   remove_dead_nodes(graph);
 }

@@ -1,5 +1,6 @@
 // Pass: a table that alone reads a product's codes joins the product.
 #include <numeric>
+#include <utility>
 
 #include "src/graph/passes/passes.h"
 
@@ -12,10 +13,10 @@ void fuse_tables(Graph& graph) {
     const TensorId input = node.inputs[0];
     const int producer = index.producer(input);
     if (producer < 0 || !index.has_single_reader(input)) continue;
-    const Node& product = graph.nodes[static_cast<size_t>(producer)];
+    Node& product = graph.nodes[static_cast<size_t>(producer)];
     if (product.kind != NodeKind::step || !product.workload.is_matrix_product()) continue;
     if (product.workload.epilogue.table) continue;
-    Node joined = product;
+    Node joined = std::move(product);
     joined.output = node.output;
     append_names(joined.onnx_nodes, node.onnx_nodes);
     joined.workload.epilogue.table = true;

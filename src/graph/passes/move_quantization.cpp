@@ -23,14 +23,36 @@ float code_of_real(float real, const Quantization& y) {
   return std::nearbyint(std::fmin(std::fmax(real / y.scale[0], least), most)) + static_cast<float>(y.zero_point[0]);
 }
 
+/// Where dimension `axis` of `from` is one of `to`, the same elements in order.
+std::optional<int64_t> axis_behind_reshape(const Shape& from, const Shape& to, int64_t axis) {
+  const int64_t before = element_count(Shape(from.begin(), from.begin() + axis));
+  for (size_t i = 0; i < to.size(); ++i) {
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    if (to[i] == from[static_cast<size_t>(axis)] && element_count(Shape(to.begin(), to.begin() + at)) == before) {
+      return at;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Where the channels of a DequantizeLinear before `node` lie behind it.
+std::optional<int64_t> axis_behind(const Graph& graph, const Node& node, int64_t axis) {
+  if (node.kind == NodeKind::reshape) {
+    return axis_behind_reshape(graph.tensor(node.inputs[0]).shape, graph.tensor(node.output).shape, axis);
+  }
+  const auto found = std::find(node.order.begin(), node.order.end(), axis);
+  if (found == node.order.end()) return std::nullopt;
+  return found - node.order.begin();
+}
+
 /// `dequantize` as it stands behind `node`, and `node` as it works on the codes. Nothing when there is no such thing.
-std::optional<Node> dequantize_behind(Node& node, const Node& dequantize) {
+std::optional<Node> dequantize_behind(const Graph& graph, Node& node, const Node& dequantize) {
   Node result = dequantize;
   Quantization& quantization = result.quantization;
   if (!quantization.per_tensor()) {
-    const auto axis = std::find(node.order.begin(), node.order.end(), quantization.axis);
-    if (axis == node.order.end()) return std::nullopt;
-    quantization.axis = axis - node.order.begin();
+    const auto axis = axis_behind(graph, node, quantization.axis);
+    if (!axis) return std::nullopt;
+    quantization.axis = *axis;
     return result;
   }
   if (node.kind != NodeKind::move || !node.movement.fills()) return result;
@@ -131,7 +153,7 @@ void move_down(Graph& graph) {
       if (all_equal && !first) first = &found->second;
     }
     std::optional<Node> behind;
-    if (all_equal && first) behind = dequantize_behind(node, *first);
+    if (all_equal && first) behind = dequantize_behind(graph, node, *first);
     if (!behind) {
       if (node.kind == NodeKind::dequantize) dequantizes[node.output] = node;
       result.push_back(std::move(node));
