@@ -89,12 +89,15 @@ TEST_F(ExternalData, OutsideTheFolder) {
 }
 
 TEST_F(ExternalData, SizesThatDoNotFit) {
-  for (const auto& [offset, length] : std::vector<std::pair<std::string, std::string>>{
-           {"109", "4"},                     // beyond the end
-           {"0", "5"},                       // more than the shape needs
-           {"9223372036854775807", "4"},     // offset + length overflows
-           {"999999999999999999", "4"},      // far beyond
-           {"-4", "4"}, {"x", "4"}, {"0", "-1"}, {"0", "99999999999999999999"}}) {
+  for (const auto& [offset, length] :
+       std::vector<std::pair<std::string, std::string>>{{"109", "4"},                  // beyond the end
+                                                        {"0", "5"},                    // more than the shape needs
+                                                        {"9223372036854775807", "4"},  // offset + length overflows
+                                                        {"999999999999999999", "4"},   // far beyond
+                                                        {"-4", "4"},
+                                                        {"x", "4"},
+                                                        {"0", "-1"},
+                                                        {"0", "99999999999999999999"}}) {
     EXPECT_THAT(refusal("data.bin", offset, length), HasSubstr("\"weights\"")) << offset << " " << length;
   }
   EXPECT_THAT(refusal("missing.bin", "0", "4"), AllOf(HasSubstr("\"weights\""), HasSubstr("missing.bin")));

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "tests/import/model_builder.h"
@@ -19,7 +19,7 @@ constexpr float kXScale = 0.5f, kYScale = 2.0f;
 constexpr int kXZero = 3, kYZero = 10;
 constexpr size_t kChannels = 3, kOutputs = 2;
 
-const std::vector<uint8_t> kCodes{0, 7, 255, 3, 128, 19};      // two rows of three channels
+const std::vector<uint8_t> kCodes{0, 7, 255, 3, 128, 19};       // two rows of three channels
 const std::vector<uint8_t> kWeights{200, 17, 90, 4, 131, 250};  // [2][3]
 const std::vector<int32_t> kBias{-40, 1000};
 
@@ -113,7 +113,8 @@ TEST_F(Forms, T16ScalesOfEveryShape) {
 }
 
 TEST_F(Forms, T16AxisThatDoesNotFitIsNamed) {
-  EXPECT_THAT(with_weights({2}, {0.25f, 0.75f}, std::nullopt, 1).refusal(), AllOf(HasSubstr("node_w_real"), HasSubstr("w_scale")));
+  EXPECT_THAT(with_weights({2}, {0.25f, 0.75f}, std::nullopt, 1).refusal(),
+              AllOf(HasSubstr("node_w_real"), HasSubstr("w_scale")));
   EXPECT_THAT(with_weights({2}, {0.25f, 0.75f}, std::nullopt, 3).refusal(), HasSubstr("node_w_real"));
   EXPECT_THAT(with_weights({3}, {1, 1, 1}, std::nullopt, 0).refusal(), HasSubstr("w_scale"));
   EXPECT_THAT(with_weights({2}, {0.25f, 0}, std::nullopt, 0).refusal(), HasSubstr("w_scale"));

@@ -16,19 +16,33 @@ namespace warpwright {
 template <typename T>
 constexpr int onnx_type();
 template <>
-constexpr int onnx_type<float>() { return 1; }
+constexpr int onnx_type<float>() {
+  return 1;
+}
 template <>
-constexpr int onnx_type<uint8_t>() { return 2; }
+constexpr int onnx_type<uint8_t>() {
+  return 2;
+}
 template <>
-constexpr int onnx_type<int8_t>() { return 3; }
+constexpr int onnx_type<int8_t>() {
+  return 3;
+}
 template <>
-constexpr int onnx_type<int32_t>() { return 6; }
+constexpr int onnx_type<int32_t>() {
+  return 6;
+}
 template <>
-constexpr int onnx_type<int64_t>() { return 7; }
+constexpr int onnx_type<int64_t>() {
+  return 7;
+}
 template <>
-constexpr int onnx_type<bool>() { return 9; }
+constexpr int onnx_type<bool>() {
+  return 9;
+}
 template <>
-constexpr int onnx_type<uint16_t>() { return 10; }  // float16 by its bits
+constexpr int onnx_type<uint16_t>() {
+  return 10;
+}  // float16 by its bits
 
 template <typename T>
 onnx::TensorProto tensor_proto(const std::string& name, const Shape& shape, const std::vector<T>& values) {
