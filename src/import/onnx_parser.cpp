@@ -27,7 +27,8 @@ constexpr uint32_t message_tag(int field) {
 
 class Parser {
  public:
-  Parser(const std::filesystem::path& path, CodedInputStream& stream) : path_(path), stream_(stream) {}
+  Parser(const std::filesystem::path& path, int64_t file_bytes, CodedInputStream& stream)
+      : path_(path), file_bytes_(file_bytes), stream_(stream) {}
 
   bool parse(OnnxFile& file) {
     return merge(file.model, [&](uint32_t tag) -> std::optional<bool> {
@@ -58,7 +59,8 @@ class Parser {
       uint32_t length = 0;
       if (!stream_.ReadVarint32(&length) || length > INT_MAX) return false;
       raw_data = FileRange{path_, stream_.CurrentPosition(), length};
-      return stream_.Skip(static_cast<int>(length));
+      // Stepping beyond the end of a file is no error to it.
+      return raw_data->offset + raw_data->bytes <= file_bytes_ && stream_.Skip(static_cast<int>(length));
     });
   }
 
@@ -90,6 +92,7 @@ class Parser {
   }
 
   const std::filesystem::path& path_;
+  const int64_t file_bytes_;
   CodedInputStream& stream_;
 };
 
@@ -102,7 +105,7 @@ OnnxFile parse_onnx(const std::filesystem::path& path) {
   CodedInputStream stream(&input);
   stream.SetTotalBytesLimit(INT_MAX);
   OnnxFile parsed;
-  if (!Parser(path, stream).parse(parsed)) {
+  if (!Parser(path, file.bytes(), stream).parse(parsed)) {
     throw UsageError(fmt::format("{}: the file is no complete ONNX model", path.string()));
   }
   return parsed;

@@ -147,6 +147,24 @@ TEST(RawData, StaysWithItsTensor) {
   EXPECT_EQ(values_of<float>(y), (std::vector<float>{0, 0.5f, -4.5f, 123}));
 }
 
+TEST(RawData, OfAFileThatIsCutOffIsRefused) {
+  // The initializers stand last in the file, so that all else is whole.
+  ModelBuilder model;
+  model.input("x", onnx_type<uint8_t>(), {2, 2});
+  model.constant<float>("scale", {}, {0.5f});
+  model.node("DequantizeLinear", {"x", "scale"}, {"y"});
+  model.output("y");
+  onnx::ModelProto last;
+  last.mutable_graph()->add_initializer()->CopyFrom(tensor_proto<uint8_t>("unused", {500}, std::vector<uint8_t>(500)));
+  const std::string bytes = model.model().SerializeAsString() + last.SerializeAsString();
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "model.onnx";
+  write_file(path, bytes);
+  EXPECT_EQ(import_onnx(path, {}).outputs.size(), 1u);
+  write_file(path, bytes.substr(0, bytes.size() - 1));
+  EXPECT_THROW(import_onnx(path, {}), UsageError);
+}
+
 TEST(RawData, LengthsMustFitTheShape) {
   ModelBuilder model;
   model.input("x", onnx_type<uint8_t>(), {2, 2});
