@@ -17,7 +17,7 @@ namespace warpwright {
 namespace {
 
 /// Of all constants that are computed, so that a small file cannot ask for all memory.
-constexpr int64_t kMostFoldedBytes = int64_t{1} << 30;
+constexpr int64_t kMostFoldedBytes = int64_t{1} << 28;
 
 std::string declared_text(const onnx::TensorShapeProto& shape) {
   std::vector<std::string> dims;
@@ -178,7 +178,7 @@ class Importer {
       result.name = node.output(static_cast<int>(i));
       if (result.name.empty()) continue;
       folded_bytes_ += result.size() * static_cast<int64_t>(element_bytes(result.type));
-      if (folded_bytes_ > kMostFoldedBytes) throw UsageError("constants computed up to here take more than 1 GiB");
+      if (folded_bytes_ > kMostFoldedBytes) throw UsageError("constants computed up to here take more than 256 MiB");
       tensors_.add_constant(std::move(result));
     }
     return true;
