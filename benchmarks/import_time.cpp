@@ -1,5 +1,5 @@
-// Imports and lowers one model and says how long each took and how much memory the process had at its peak. Driven by
-// import_time.py, which makes the models. Open dimensions are 1.
+// Imports and lowers one model and says how long each took, how much processor time both took and how much memory the
+// process had at its peak. Driven by import_time.py, which makes the models. Open dimensions are 1.
 #include <fmt/core.h>
 #include <sys/resource.h>
 
@@ -31,8 +31,12 @@ int main(int count, char** arguments) {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     const auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
-    fmt::print("{} steps, import {:.3f} s, passes {:.3f} s, peak {} KiB\n", program.steps.size(),
-               seconds(imported - start), seconds(lowered - imported), usage.ru_maxrss);
+    const auto processor = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    fmt::print("{} steps, import {:.3f} s, passes {:.3f} s, processor {:.3f} s, peak {} KiB\n", program.steps.size(),
+               seconds(imported - start), seconds(lowered - imported),
+               processor(usage.ru_utime) + processor(usage.ru_stime), usage.ru_maxrss);
     return 0;
   } catch (const warpwright::Error& error) {
     fmt::print(stderr, "{}\n", error.what());

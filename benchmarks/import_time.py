@@ -96,15 +96,16 @@ def write_model(path, kind, layers, width, beside, holes=False):
 
 
 def measure(program, model):
-    """Seconds of import, seconds of the passes, peak bytes."""
+    """Seconds of import, of the passes, of the processor, and peak bytes."""
     result = subprocess.run([program, model], check=True, capture_output=True, text=True).stdout
-    found = re.search(r"import ([0-9.]+) s, passes ([0-9.]+) s, peak ([0-9]+) KiB", result)
-    return float(found[1]), float(found[2]), int(found[3]) * 1024
+    found = re.search(r"import ([0-9.]+) s, passes ([0-9.]+) s, processor ([0-9.]+) s, peak ([0-9]+)", result)
+    return float(found[1]), float(found[2]), float(found[3]), int(found[4]) * 1024
 
 
 def row(program, name, model, size, runs=3):
-    imports, passes, peaks = zip(*(measure(program, model) for _ in range(runs)))
+    imports, passes, processor, peaks = zip(*(measure(program, model) for _ in range(runs)))
     print(f"| {name} | {size / 1e6:.0f} | {statistics.median(imports):.2f} | {statistics.median(passes):.2f} | "
+          f"{statistics.median(processor):.2f} | "
           f"{max(peaks) / 1e6:.0f} | {max(peaks) / size:.2f} |", flush=True)
 
 
@@ -117,7 +118,7 @@ def main():
     parser.add_argument("--huge", action="store_true")
     options = parser.parse_args()
     program = os.path.abspath(options.program)
-    print("| model | MB | import s | passes s | peak MB | peak / size |\n|---|---|---|---|---|---|")
+    print("| model | MB | import s | passes s | processor s | peak MB | peak / size |\n|---|---|---|---|---|---|---|")
     for model in options.model:
         row(program, os.path.basename(os.path.dirname(os.path.abspath(model))), model, os.path.getsize(model))
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
