@@ -38,7 +38,7 @@ struct Options {
 struct Row {
   std::string family, target, verdict, message;
 };
-using Rows = std::map<int64_t, Row>;  // by index
+using RowsByIndex = std::map<int64_t, Row>;
 
 uint64_t case_seed(uint64_t seed, int64_t index) {
   return std::stoull(key_hex(fmt::format("{}/{}", seed, index)).substr(0, 16), nullptr, 16);
@@ -91,8 +91,8 @@ std::string one_line(std::string text) {
   return text.substr(0, 300);
 }
 
-Rows read_rows(const Options& options) {
-  Rows rows;
+RowsByIndex read_rows(const Options& options) {
+  RowsByIndex rows;
   std::ifstream file(options.out);
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);
@@ -126,7 +126,7 @@ Finding find_out(const Options& options, Compiler& compiler, int64_t index) {
 }
 
 /// Runs what `rows` lacks and adds it to them and to the file.
-void run_cases(const Options& options, Rows& rows) {
+void run_cases(const Options& options, RowsByIndex& rows) {
   const std::unique_ptr<Compiler> compiler = open_nvrtc();
   std::vector<int64_t> open;
   for (int64_t index = options.first; index < options.first + options.count; ++index) {
@@ -160,7 +160,7 @@ void run_cases(const Options& options, Rows& rows) {
 }
 
 /// Counts by family and Target, then by verdict. True when all are ok.
-bool report(const Options& options, const Rows& rows) {
+bool report(const Options& options, const RowsByIndex& rows) {
   std::map<std::string, std::map<std::string, int64_t>> counts;
   std::map<std::string, int64_t> verdicts;
   for (auto row = rows.lower_bound(options.first); row != rows.lower_bound(options.first + options.count); ++row) {
@@ -213,7 +213,7 @@ int main(int argc, char** argv) {
       throw UsageError("there is no kernel family " + options.family);
     }
     if (options.index >= 0) return run_one(options) ? 0 : 1;
-    Rows rows = options.out.empty() ? Rows{} : read_rows(options);
+    RowsByIndex rows = options.out.empty() ? RowsByIndex{} : read_rows(options);
     run_cases(options, rows);
     return report(options, rows) ? 0 : 1;
   } catch (const Error& error) {
