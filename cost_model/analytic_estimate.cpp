@@ -8,12 +8,13 @@
 namespace warpwright {
 namespace {
 
-constexpr double kDotLanesPerClock = 64;  // dp4a, an SM
-constexpr double kWarpsPerClock = 4;      // issued, an SM
-constexpr double kSubPartitions = 4;      // of an SM, each with its own tensor core
-constexpr double kSmemShare = 0.8;        // of shared memory's bandwidth, some conflicts included
-constexpr double kL1Share = 0.5;          // of the loads through L1 that it cannot serve
-constexpr double kDramShare = 0.88;       // of the nominal bandwidth
+constexpr double kDotLanesPerClock = 64;  // dp4a, an SM; float32 fma up to sm_80
+constexpr double kWideFmaLanesPerClock = 128;
+constexpr double kWarpsPerClock = 4;  // issued, an SM
+constexpr double kSubPartitions = 4;  // of an SM, each with its own tensor core
+constexpr double kSmemShare = 0.8;    // of shared memory's bandwidth, some conflicts included
+constexpr double kL1Share = 0.5;      // of the loads through L1 that it cannot serve
+constexpr double kDramShare = 0.88;   // of the nominal bandwidth
 constexpr double kLaunchUs = 2.5;
 constexpr double kFixedCycles = 1000;         // of a CTA: start, first loads, last stores
 constexpr double kRefillCycles = 180;         // of a CTA that waits for the next part of its shared memory
@@ -45,6 +46,12 @@ SmRates rates_of(const Target& target) {
   return {1024, 128, 16};
 }
 
+/// Inner products of an SM a clock: dp4a, or fma of the float32 kinds.
+double inner_product_rate(const Workload& workload, const Target& target) {
+  const bool is_real = workload.kind == OpKind::real_conv2d || workload.kind == OpKind::real_matmul;
+  return is_real && target.compute_capability() > 80 ? kWideFmaLanesPerClock : kDotLanesPerClock;
+}
+
 /// m8n8k16 reached 0.9 of m16n8k32's rate on sm_86 (docs/virtual_clock.md).
 double tensor_rate(const Resources& resources, const Target& target) {
   const double rate = rates_of(target).tensor;
@@ -53,7 +60,7 @@ double tensor_rate(const Resources& resources, const Target& target) {
 
 /// What one CTA asks of its SM.
 struct CtaCost {
-  double dots = 0, tensor_cycles = 0, instructions = 0, smem_bytes = 0, l2_bytes = 0;
+  double dots = 0, dot_cycles = 0, tensor_cycles = 0, instructions = 0, smem_bytes = 0, l2_bytes = 0;
   double warps = 1;
   double waits = 0;  // cycles that its own loads take, however few CTAs there are
   double steps = 0;  // 0: unknown
@@ -74,20 +81,22 @@ CtaCost cost_of_cta(const Workload& workload, const Resources& resources, const 
   const double ctas = static_cast<double>(std::max<int64_t>(1, resources.ctas));
   const double load_bytes = static_cast<double>(resources.global_load_bytes) / ctas;
   const double store_bytes = static_cast<double>(resources.global_store_bytes + 2 * resources.workspace_bytes) / ctas;
-  const bool is_tensor = resources.tensor_products > 0;
+  const bool is_tensor = resources.tensor_products > 0, is_counted = resources.other_instructions > 0;
   CtaCost cost;
   cost.warps = std::max(1.0, std::ceil(static_cast<double>(resources.threads) / 32));
   cost.dots = static_cast<double>(resources.inner_products) / 32 / ctas;
+  cost.dot_cycles = cost.dots * 32 / inner_product_rate(workload, target);
   const double products = static_cast<double>(resources.tensor_products) / ctas;
   cost.tensor_cycles = products / tensor_rate(resources, target);
   cost.smem_bytes = static_cast<double>(resources.smem_bytes_moved) / ctas;
-  cost.l2_bytes = load_bytes * (is_tensor ? 1 : kL1Share) + store_bytes;
+  cost.l2_bytes = load_bytes * (is_tensor || is_counted ? 1 : kL1Share) + store_bytes;
   const double outputs = static_cast<double>(workload.output.buffer_elements()) / ctas;
-  cost.instructions =
-      cost.dots + products / (resources.tensor_depth < 32 ? 8 * 8 * 16 : 16 * 8 * 32) +
+  const double guessed =
       cost.smem_bytes / kBytesPerAccess / 32 +
-      load_bytes / kBytesPerAccess / 32 * (is_tensor ? kInstructionsPerAsyncLoad : kInstructionsPerLoad) +
-      outputs / 32 * kInstructionsPerOutput;
+      load_bytes / kBytesPerAccess / 32 * (is_tensor ? kInstructionsPerAsyncLoad : kInstructionsPerLoad);
+  cost.instructions = cost.dots + products / (resources.tensor_depth < 32 ? 8 * 8 * 16 : 16 * 8 * 32) +
+                      (is_counted ? static_cast<double>(resources.other_instructions) / ctas : guessed) +
+                      outputs / 32 * kInstructionsPerOutput;
   cost.waits = kFixedCycles + split_cycles(workload, resources);
   cost.steps = static_cast<double>(resources.steps);
   cost.ahead = static_cast<double>(std::max<int64_t>(1, resources.stages - 1));
@@ -106,7 +115,7 @@ struct WaveCycles {
 WaveCycles cycles_of(const CtaCost& cost, double ctas, const Target& target) {
   const SmRates rates = rates_of(target);
   WaveCycles cycles;
-  cycles.dot = ctas * cost.dots * 32 / kDotLanesPerClock;
+  cycles.dot = ctas * cost.dot_cycles;
   cycles.tensor = ctas * cost.tensor_cycles * std::max(1.0, kSubPartitions / (ctas * cost.warps));
   cycles.issue = ctas * cost.instructions / kWarpsPerClock;
   cycles.smem = ctas * cost.smem_bytes / (rates.smem_bytes * kSmemShare);
@@ -136,7 +145,10 @@ int64_t resident_ctas(const Resources& resources, const Target& target) {
 int64_t least_bytes(const Workload& workload) {
   int64_t bytes = workload.output.buffer_bytes();
   for (const TensorForm& input : workload.inputs) bytes += input.buffer_bytes();
-  if (workload.is_matrix_product()) bytes += workload.output.c * workload.reduction_size();
+  const int64_t weights = workload.output.c * workload.reduction_size();
+  if (workload.is_matrix_product()) bytes += weights;
+  if (workload.kind == OpKind::real_conv2d) bytes += 4 * weights;
+  if (workload.kind == OpKind::real_matmul && workload.inputs.size() == 1) bytes += 4 * weights * workload.batch;
   return bytes;
 }
 

@@ -17,6 +17,8 @@
 #include "search_space/movement/movement.h"
 #include "search_space/pool/pool.h"
 #include "search_space/quantize/quantize.h"
+#include "search_space/real_direct/real_direct.h"
+#include "search_space/real_gemm/real_gemm.h"
 #include "search_space/stem/stem.h"
 #include "src/core/error.h"
 
@@ -24,10 +26,10 @@ namespace warpwright {
 
 const std::vector<const KernelFamily*>& kernel_families() {
   static const std::vector<const KernelFamily*> families = {
-      &depthwise_family(), &stem_family(),       &mma_stem_family(),      &mma_gemm_family(),
-      &dp4a_gemm_family(), &dp4a_gemv_family(),  &mma_swapped_family(),   &mma_matmul_family(),
-      &quantize_family(),  &dequantize_family(), &lookup_family(),        &add_mul_family(),
-      &pool_family(),      &concat_family(),     &layout_change_family(), &movement_family()};
+      &depthwise_family(), &stem_family(),        &mma_stem_family(),   &mma_gemm_family(), &dp4a_gemm_family(),
+      &dp4a_gemv_family(), &mma_swapped_family(), &mma_matmul_family(), &quantize_family(), &dequantize_family(),
+      &lookup_family(),    &add_mul_family(),     &pool_family(),       &concat_family(),   &layout_change_family(),
+      &movement_family(),  &real_gemm_family(),   &real_direct_family()};
   return families;
 }
 

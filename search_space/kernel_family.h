@@ -20,12 +20,13 @@ struct Resources {
   int64_t ctas = 0;             // the grid
   int64_t smem_bytes = 0;       // a CTA, static and dynamic
   int64_t registers = 0;        // a thread, estimated
-  int64_t inner_products = 0;   // dp4a (or their like) of the whole grid, padding included; 0 for light families
+  int64_t inner_products = 0;   // dp4a, or float32 fma, of the whole grid, padding included; 0 for light families
   int64_t tensor_products = 0;  // multiply-adds on tensor cores of the whole grid, padding included
   int64_t tensor_depth = 32;    // of K an instruction: 32 m16n8k32, 16 m8n8k16
   int64_t global_load_bytes = 0, global_store_bytes = 0;  // asked of L2 by the whole grid, the workspace left out
-  int64_t workspace_bytes = 0;   // partial sums that the whole grid writes and reads back; 0 without split K
-  int64_t smem_bytes_moved = 0;  // shared-memory reads and writes of the whole grid
+  int64_t workspace_bytes = 0;     // partial sums that the whole grid writes and reads back; 0 without split K
+  int64_t smem_bytes_moved = 0;    // shared-memory reads and writes of the whole grid
+  int64_t other_instructions = 0;  // of warps in the main loops, beside the products; 0: guessed from the bytes
   // The main loop of a CTA: how often it goes on to the next part of its shared memory (0: unknown), and how many parts
   // there are, of which all but one are filled ahead.
   int64_t steps = 0, stages = 1;

@@ -24,7 +24,8 @@ MainLoop count(const ptx::Kernel& kernel, const Loop& loop, const std::vector<Is
   for (size_t b = 0; b < kernel.blocks.size(); ++b) {
     if (!loop.contains[b]) continue;
     for (int i = kernel.blocks[b].first; i < kernel.blocks[b].last; ++i) {
-      const bool is_product = kernel.instructions[i].opcode == ptx::Opcode::mma;
+      const ptx::Opcode opcode = kernel.instructions[i].opcode;
+      const bool is_product = opcode == ptx::Opcode::mma || opcode == ptx::Opcode::fma;
       counted.products += is_product ? 1 : 0;
       counted.others += costs[i].all() - (is_product ? 1 : 0);
     }

@@ -1,4 +1,5 @@
-// What a good kernel is, in counts: conflicts, narrow accesses, spills, and what the main loop issues beside mma.
+// What a good kernel is, in counts: conflicts, narrow accesses, spills, and what the main loop issues beside mma
+// or fma.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,9 @@
 
 namespace warpwright {
 
-/// The innermost loop that holds mma, as issued after folding.
+/// The innermost loop that holds mma or fma, as issued after folding.
 struct MainLoop {
-  int products = 0;  // mma instructions
+  int products = 0;  // mma and fma instructions
   int others = 0;    // all else
 
   double others_per_product() const { return static_cast<double>(others) / products; }
@@ -23,7 +24,7 @@ struct KernelQuality {
   uint64_t other_conflicts = 0;          // and of ordinary accesses
   GlobalRequests loads, stores, copies;  // of the sampled CTAs; copies: cp.async.cg, those of .ca are loads
   int spill_bytes = 0;                   // a thread, stores and loads
-  std::optional<MainLoop> main_loop;     // nullopt: no loop holds mma
+  std::optional<MainLoop> main_loop;     // nullopt: no loop holds products
 };
 
 /// `profile`: of a launch of the kernel, see ProfilingDevice in virtual_device.h.
