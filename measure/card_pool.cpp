@@ -36,13 +36,20 @@ std::optional<CardPool::Lease> CardPool::take(const StopCheck& stop, bool only_f
   Card* card = nullptr;
   {
     std::unique_lock lock(mutex_);
-    while ((card = free_card(only_first)) == nullptr) {
-      if (stop && stop()) return std::nullopt;
-      if (std::all_of(cards_.begin(), cards_.end(), [](const auto& each) { return each->is_retired; })) {
-        return std::nullopt;
-      }
+    const uint64_t me = calls_++;
+    waiting_.push_back(me);
+    const auto is_hopeless = [&] {
+      return (stop && stop()) ||
+             std::all_of(cards_.begin(), cards_.end(), [](const auto& each) { return each->is_retired; });
+    };
+    while (!is_hopeless()) {
+      card = waiting_.front() == me ? free_card(only_first) : nullptr;
+      if (card != nullptr) break;
       freed_.wait_for(lock, kStopStep);
     }
+    std::erase(waiting_, me);
+    freed_.notify_all();
+    if (card == nullptr) return std::nullopt;
     card->is_busy = true;
   }
   Lease lease(*this, *card);

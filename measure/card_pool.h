@@ -2,6 +2,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -49,7 +51,7 @@ class CardPool {
   void add(Card card) { cards_.push_back(std::make_unique<Card>(std::move(card))); }
   size_t size() const { return cards_.size(); }
 
-  /// A card that is free; waits for one. nullopt after `stop`, or when all cards are retired.
+  /// A card that is free, in the order of the calls. nullopt after `stop`, or when all cards are retired.
   std::optional<Lease> take(const StopCheck& stop);
   /// The first card that is not retired.
   std::optional<Lease> take_first(const StopCheck& stop);
@@ -67,6 +69,8 @@ class CardPool {
 
   mutable std::mutex mutex_;
   std::condition_variable freed_;
+  std::deque<uint64_t> waiting_;  // who comes first
+  uint64_t calls_ = 0;
   std::vector<std::unique_ptr<Card>> cards_;
 };
 

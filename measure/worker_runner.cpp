@@ -131,15 +131,25 @@ void WorkerRunner::cancel() {
   is_cancelling_ = false;
 }
 
+void WorkerRunner::give_slot_back() {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    ++free_slots_;
+  }
+  work_waits_.notify_one();
+}
+
+/// A lane takes the next trial together with a slot to compile it in, so that trials come to a card in their order.
 void WorkerRunner::serve(size_t lane) {
   WorkerProcess worker(program_, folder_.path() / fmt::format("worker-{}.log", lane));
   std::unique_lock lock(queue_mutex_);
   while (true) {
-    work_waits_.wait(lock, [this] { return is_closing_ || !work_.empty(); });
+    work_waits_.wait(lock, [this] { return is_closing_ || (!work_.empty() && free_slots_ > 0); });
     if (is_closing_) return;
     Work work = std::move(work_.front());
     work_.pop_front();
     ++under_way_;
+    --free_slots_;
     lock.unlock();
     Ended ended = try_out(std::move(work), worker);
     lock.lock();

@@ -63,7 +63,8 @@ class WorkerRunner final : public Runner {
   Ended wait_for_end();
   void serve(size_t lane);
   Ended try_out(Work work, WorkerProcess& worker);
-  bool compile(const Trial& trial, WorkerProcess& worker, Ended& ended, double& waited_s);
+  bool compile(const Trial& trial, WorkerProcess& worker, Ended& ended);
+  void give_slot_back();
   std::optional<Outcome> prepare(const protocol::PrepareRequest& request, WorkerProcess& worker);
   void measure(WorkerProcess& worker, Ended& ended, double& waited_s);
   void measure_on_card(Ended& ended, double& waited_s);
@@ -86,15 +87,12 @@ class WorkerRunner final : public Runner {
   std::mutex preparations_mutex_;
   std::map<std::string, Preparation> preparations_;  // by Workload and seed
 
-  std::mutex slots_mutex_;  // of what compiles for a card: more lanes than slots, since some wait for the card
-  std::condition_variable slot_freed_;
-  int free_slots_ = 0;
-
   std::mutex queue_mutex_;
   std::condition_variable work_waits_, work_ended_;
   std::deque<Work> work_;
   std::deque<Ended> ended_;
   size_t under_way_ = 0;
+  int free_slots_ = 0;  // of what compiles: on a card there are more lanes, since some wait for it
   std::atomic<bool> is_closing_{false}, is_cancelling_{false};
   std::vector<std::jthread> lanes_;  // as long as the runner: a worker dies with the thread that started it
 };

@@ -50,11 +50,7 @@ Ended WorkerRunner::try_out(Work work, WorkerProcess& worker) {
   result.evidence = environment_.evidence;
   result.environment = environment_.device_description + ", " + environment_.compiler;
   try {
-    if (should_stop()) {
-      result.outcome = outcome_of(OutcomeKind::interrupted, "interrupted before it began");
-    } else if (auto reason = why_illegal(work.trial.workload, work.trial.config, target())) {
-      result.outcome = outcome_of(OutcomeKind::illegal, *std::move(reason));
-    } else if (compile(work.trial, worker, ended, waited_s)) {
+    if (compile(work.trial, worker, ended)) {
       result.outcome.kind = OutcomeKind::ok;  // until it is measured
       if (!work.only_compiled) measure(worker, ended, waited_s);
     }
@@ -66,20 +62,17 @@ Ended WorkerRunner::try_out(Work work, WorkerProcess& worker) {
   return ended;
 }
 
-/// Compiles and computes the expected output; false when the outcome is there already.
-bool WorkerRunner::compile(const Trial& trial, WorkerProcess& worker, Ended& ended, double& waited_s) {
-  const Clock::time_point begin = Clock::now();
-  {
-    std::unique_lock lock(slots_mutex_);
-    slot_freed_.wait(lock, [this] { return free_slots_ > 0; });
-    --free_slots_;
+/// Compiles and computes the expected output; false when the outcome is there already. Ends the use of the slot.
+bool WorkerRunner::compile(const Trial& trial, WorkerProcess& worker, Ended& ended) {
+  const Guard give_back([this] { give_slot_back(); });
+  if (should_stop()) {
+    ended.result.outcome = outcome_of(OutcomeKind::interrupted, "interrupted before it began");
+    return false;
   }
-  const Guard give_back([this] {
-    const std::lock_guard lock(slots_mutex_);
-    ++free_slots_;
-    slot_freed_.notify_one();
-  });
-  waited_s += seconds_since(begin);
+  if (auto reason = why_illegal(trial.workload, trial.config, target())) {
+    ended.result.outcome = outcome_of(OutcomeKind::illegal, *std::move(reason));
+    return false;
+  }
   const Occupied working(*occupancy_, &Occupancy::change_slots);
 
   const KernelFamily& family = family_of(trial.config);

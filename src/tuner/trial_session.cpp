@@ -14,20 +14,22 @@ namespace {
 
 constexpr int kAttempts = 3;  // at a trial with a transient outcome
 constexpr int kMostTransientInARow = 16;
+constexpr double kLongestTime_us = 1e9;  // no run timeout lets a launch live so long
+constexpr size_t kMostMessageBytes = 4096;
 
 bool is_of(const Record& record, const Proposal& proposal) {
   return record.workload_key == proposal.task->key && record.config_json == key(proposal.config);
 }
 
-/// A time that is no positive number is the device's fault, not the Config's.
+/// A time that cannot be one is the device's fault, not the Config's.
 void refuse_bad_times(Outcome& outcome) {
   if (!outcome.ok()) {
     outcome.samples_us.clear();
     return;
   }
-  const auto is_bad = [](double us) { return !std::isfinite(us) || us <= 0; };
+  const auto is_bad = [](double us) { return !std::isfinite(us) || us <= 0 || us > kLongestTime_us; };
   if (!outcome.samples_us.empty() && std::none_of(outcome.samples_us.begin(), outcome.samples_us.end(), is_bad)) return;
-  outcome = Outcome{OutcomeKind::infrastructure, "the device gave a time that is no positive number", "", {}, ""};
+  outcome = Outcome{OutcomeKind::infrastructure, "the device gave a time that cannot be one", "", {}, ""};
 }
 
 Json conditions_json(const CardClocks& clocks) {
@@ -47,6 +49,7 @@ Record record_of(const Proposal& proposal, const TrialResult& result, const Runn
   record.evidence = result.evidence;
   record.environment = result.environment;
   record.outcome = result.outcome;
+  record.outcome.message.resize(std::min(record.outcome.message.size(), kMostMessageBytes));
   record.warm_samples_us = result.warm_samples_us;
   record.conditions = conditions_json(result.clocks);
   record.source_hash = result.source_hash;

@@ -171,14 +171,15 @@ TEST_F(TuneTest, ARunHasOneProcess) {
 }
 
 TEST_F(TuneTest, T04WhereNothingIsLegalTheReasonsAreCounted) {
-  Json card = json({"devices", "--device", kDevice});
-  card["smem_per_block_bytes"] = 256;
-  card["smem_per_sm_bytes"] = 256;
+  Json card = json({"devices", "--device", kDevice})["devices"][0]["target"];
+  for (const char* limit : {"smem_per_block_bytes", "smem_per_sm_bytes", "registers_per_sm"}) card[limit] = 1024;
   write_file(path("tiny.json"), card.dump());
   const ProgramResult result = run({"tune", model_, "--db", path("d.db"), "--device", "virtual:" + path("tiny.json"),
                                     "--trials", "5", "--op", "conv2d"});
-  EXPECT_NE(result.status, 0);
-  EXPECT_THAT(result.err, HasSubstr("shared memory"));
+  EXPECT_EQ(result.status, 2) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("points looked at"));
+  EXPECT_THAT(result.err, HasSubstr("shared memory exceed"));
+  EXPECT_FALSE(std::filesystem::exists(path("d.db"))) << "refused before anything is recorded";
   // For the real card the defaults still build.
   EXPECT_EQ(run({"build", model_, "--target", "rtx4090", "--dry-run"}).status, 0);
 }

@@ -61,14 +61,16 @@ class FaultyDevice final : public Device {
   std::optional<int> driver_cuda_major() const override { return device_->driver_cuda_major(); }
   DeviceAddress allocate(int64_t bytes, std::string_view label, bool is_constant) override {
     const DeviceAddress address = device_->allocate(bytes, label, is_constant);
-    if (!is_constant) last_written_ = address;
+    if (label == "output") output_ = {address, bytes};
     return address;
   }
   void free(DeviceAddress address) override { device_->free(address); }
   void upload(DeviceAddress to, std::span<const std::byte> bytes) override { device_->upload(to, bytes); }
   void download(std::span<std::byte> to, DeviceAddress from) override {
     device_->download(to, from);
-    if (fault_ == "wrong" && from >= last_written_ && !to.empty()) to[0] ^= std::byte{1};
+    const auto [begin, bytes] = output_;
+    const bool is_output = from >= begin && from < begin + static_cast<DeviceAddress>(bytes);
+    if (fault_ == "wrong" && is_output && !to.empty()) to[0] ^= std::byte{1};
   }
   void begin_life(DeviceAddress address, int64_t bytes) override { device_->begin_life(address, bytes); }
   DeviceKernel load(const CompiledKernel& kernel) override {
@@ -91,7 +93,7 @@ class FaultyDevice final : public Device {
 
  private:
   std::unique_ptr<Device> device_;
-  DeviceAddress last_written_ = 0;
+  std::pair<DeviceAddress, int64_t> output_;
   std::string fault_;
 };
 
