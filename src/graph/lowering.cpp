@@ -38,8 +38,27 @@ constexpr std::array<Pass, 14> kPasses{{
     {"choose_layouts", choose_layouts},
 }};
 
+/// Steps and outputs whose tensor is a constant: a Program holds constants as values of steps only.
+std::vector<std::string> constants_left_over(const Graph& graph) {
+  std::vector<std::string> lines;
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::step) continue;
+    for (const TensorId input : node.inputs) {
+      if (!graph.is_constant(input)) continue;
+      lines.push_back(fmt::format("  node '{}': it hangs on the constant \"{}\" alone, which is not supported",
+                                  node.name, graph.tensor(input).name));
+    }
+  }
+  for (const GraphOutput& output : graph.outputs) {
+    if (!graph.is_constant(output.tensor)) continue;
+    lines.push_back(fmt::format("  graph output \"{}\" is a constant, which is not supported", output.name));
+  }
+  return lines;
+}
+
 void refuse_leftovers(const Graph& graph) {
   std::vector<std::string> lines = nodes_left_over(graph);
+  for (std::string& line : constants_left_over(graph)) lines.push_back(std::move(line));
   for (const GraphOutput& output : graph.outputs) {
     for (TensorId input : graph.inputs) {
       if (output.tensor == input) {
