@@ -10,6 +10,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import zipfile
 
 import numpy as np
 import onnx
@@ -21,6 +22,8 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 METHODS = {"minmax": CalibrationMethod.MinMax, "percentile": CalibrationMethod.Percentile,
            "entropy": CalibrationMethod.Entropy}
 LEAST_OPSET = 13
+MOST_BYTES_IN_ONE_FILE = 1_500_000_000  # protobuf ends at 2 GiB, and the float model is held beside the quantized one
+BIAS_INPUT = {"Conv": 2, "ConvTranspose": 2, "Gemm": 2}
 
 
 class Fault(Exception):
@@ -35,6 +38,8 @@ def parse():
     parser.add_argument("--symmetric", action="store_true", help="signed activations with zero point 0 (default: unsigned)")
     parser.add_argument("--per-tensor", action="store_true", help="one weight scale a tensor (default: one a channel)")
     parser.add_argument("--exclude", action="append", default=[], metavar="NODE", help="leave this node in float")
+    parser.add_argument("--external-data", action="store_true",
+                        help="weights beside the model in OUT.onnx.data (by itself where they exceed 1.5 GB)")
     parser.add_argument("-o", "--output", required=True, metavar="OUT.onnx")
     return parser.parse_args()
 
@@ -67,19 +72,28 @@ def split_samples(arrays, session):
     first = session.get_inputs()[0].shape
     step = first[0] if first and isinstance(first[0], int) else 1
     count = next(iter(lengths.values()))
+    if count % step:
+        print(f"the last {count % step} of {count} samples do not fill a batch of {step} and are left out")
     return [{name: array[i:i + step] for name, array in arrays.items()} for i in range(0, count - step + 1, step)]
+
+
+def read_arrays(path):
+    try:
+        data = np.load(path, allow_pickle=False)
+        return data if isinstance(data, np.ndarray) else dict(data)
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise Fault(f"--calibration {path}: {error}") from error
 
 
 def load_batches(path, session):
     path = pathlib.Path(path)
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in (".npz", ".npy"))
-        batches = [(str(file), np.load(file, allow_pickle=False)) for file in files]
         only = session.get_inputs()[0].name
-        batches = [(name, {only: data} if isinstance(data, np.ndarray) else dict(data)) for name, data in batches]
+        batches = [(str(file), data if isinstance(data, dict) else {only: data})
+                   for file, data in ((file, read_arrays(file)) for file in files)]
     elif path.suffix == ".npz" and path.is_file():
-        with np.load(path, allow_pickle=False) as data:
-            batches = [(f"{path}, batch {i}", batch) for i, batch in enumerate(split_samples(dict(data), session))]
+        batches = [(f"{path}, batch {i}", batch) for i, batch in enumerate(split_samples(read_arrays(path), session))]
     else:
         raise Fault(f"--calibration {path}: neither a folder nor an .npz file")
     if not batches:
@@ -104,28 +118,74 @@ def check_excluded(model, names):
 
 def of_least_opset(path, work):
     """The model, converted where its opset is too old for scales of channels."""
-    model = onnx.load(path)
+    model = onnx.load(path, load_external_data=False)
     if all(each.version >= LEAST_OPSET for each in model.opset_import if each.domain in ("", "ai.onnx")):
         return path
     converted = work / "converted.onnx"
-    onnx.save(onnx.version_converter.convert_version(model, LEAST_OPSET), converted)
+    onnx.save(onnx.version_converter.convert_version(onnx.load(path), LEAST_OPSET), converted)
     return str(converted)
 
 
+def give_each_product_its_bias(model):
+    """A bias of one row becomes a vector, a shared one is repeated: the quantizer takes others wrongly."""
+    constants = {each.name: each for each in model.graph.initializer}
+    taken = set(constants) | {name for node in model.graph.node for name in node.output}
+    used = set()
+    for node in model.graph.node:
+        slot = BIAS_INPUT.get(node.op_type)
+        if slot is None or len(node.input) <= slot or node.input[slot] not in constants:
+            continue
+        bias = constants[node.input[slot]]
+        row = len(bias.dims) > 1 and np.prod(bias.dims) == bias.dims[-1]
+        if row or bias.name in used:
+            copy = model.graph.initializer.add()
+            copy.CopyFrom(bias)
+            copy.name = next(name for i in range(len(taken) + 1) if (name := f"{bias.name}/{i}") not in taken)
+            if row:
+                copy.dims[:] = [bias.dims[-1]]
+            node.input[slot] = copy.name
+            taken.add(copy.name)
+        used.add(node.input[slot])
+
+
+def weight_bytes(path):
+    """Of the model and of what lies beside it."""
+    path = pathlib.Path(path)
+    model = onnx.load(path, load_external_data=False)
+    names = {entry.value for tensor in model.graph.initializer for entry in tensor.external_data
+             if entry.key == "location"}
+    return path.stat().st_size + sum((path.parent / name).stat().st_size for name in names)
+
+
 def quantize(arguments, batches, work):
-    prepared = work / "prepared.onnx"
-    quant_pre_process(of_least_opset(arguments.model, work), str(prepared), skip_symbolic_shape=True)
-    check_excluded(onnx.load(prepared, load_external_data=False), arguments.exclude)
-    result = work / "quantized.onnx"
+    """Gives the files to move to the output's folder, the model last."""
+    output = pathlib.Path(arguments.output)
+    external = arguments.external_data or weight_bytes(arguments.model) > MOST_BYTES_IN_ONE_FILE
+    prepared, result = work / "prepared.onnx", work / "quantized.onnx"
+    quant_pre_process(of_least_opset(arguments.model, work), str(prepared), skip_symbolic_shape=True,
+                      save_as_external_data=external)
+    model = onnx.load(prepared)
+    check_excluded(model, arguments.exclude)
+    give_each_product_its_bias(model)
+    onnx.save(model, prepared, save_as_external_data=external, location="prepared.data")
     activations = QuantType.QInt8 if arguments.symmetric else QuantType.QUInt8
     quantize_static(str(prepared), str(result), Batches(batches), quant_format=QuantFormat.QDQ,
                     activation_type=activations, weight_type=QuantType.QInt8, per_channel=not arguments.per_tensor,
                     calibrate_method=METHODS[arguments.method], nodes_to_exclude=arguments.exclude,
+                    use_external_data_format=external,
                     extra_options={"ActivationSymmetric": arguments.symmetric, "WeightSymmetric": True})
-    return result
+    if not external:
+        os.rename(result, work / output.name)
+        return [work / output.name]
+    data = work / (output.name + ".data")
+    onnx.save(onnx.load(result), work / output.name, save_as_external_data=True, location=data.name)
+    return [data, work / output.name] if data.exists() else [work / output.name]
 
 
 def signal_to_noise_db(exact, got):
+    finite = np.isfinite(exact) & np.isfinite(got)
+    if not finite.all():
+        return float("nan")
     noise = float(np.sum(np.square(exact - got, dtype=np.float64)))
     signal = float(np.sum(np.square(exact, dtype=np.float64)))
     return float("inf") if noise == 0 else 10 * np.log10(max(signal, 1e-300) / noise)
@@ -149,16 +209,20 @@ def main():
     arguments = parse()
     output = pathlib.Path(arguments.output)
     try:
+        if not output.parent.is_dir():
+            raise Fault(f"-o {output}: there is no folder {output.parent}")
         session = open_session(arguments.model)
         batches = load_batches(arguments.calibration, session)
         with tempfile.TemporaryDirectory(dir=output.parent, prefix=".quantize.") as work:
-            result = quantize(arguments, batches, pathlib.Path(work))
-            report(arguments.model, str(result), batches)
-            os.replace(result, output)
-    except Exception as error:  # the libraries throw what they like; a user gets one line
-        if not isinstance(error, (Fault, OSError, ValueError)) and "onnx" not in type(error).__module__:
-            raise
+            files = quantize(arguments, batches, pathlib.Path(work))
+            report(arguments.model, str(files[-1]), batches)
+            for file in files:
+                os.replace(file, output.parent / file.name)
+    except (Fault, OSError) as error:
         sys.exit(f"quantize: {error}")
+    except Exception as error:  # the libraries throw what they like; a user gets one line
+        text = " ".join(str(error).split())
+        sys.exit(f"quantize: {arguments.model}: ONNX Runtime gave up: {type(error).__name__}: {text}")
     print(f"wrote {output}")
 
 

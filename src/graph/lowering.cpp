@@ -43,7 +43,11 @@ constexpr std::array<Pass, 18> kPasses{{
 }};
 
 void refuse_leftovers(const Graph& graph) {
-  const std::vector<std::string> lines = nodes_left_over(graph);
+  std::vector<std::string> lines = nodes_left_over(graph);
+  for (const GraphOutput& output : graph.outputs) {
+    if (!graph.is_constant(output.tensor)) continue;
+    lines.push_back(fmt::format("  graph output \"{}\" is a constant, which is not supported", output.name));
+  }
   if (lines.empty()) return;
   throw UsageError(fmt::format("the model has {} part{} that cannot be taken:\n{}", lines.size(),
                                lines.size() == 1 ? "" : "s", fmt::join(lines, "\n")));

@@ -122,7 +122,7 @@ class Importer {
       const auto& dim = declared.dim(i);
       const int64_t value = bound->second[static_cast<size_t>(i)];
       if (dim.has_dim_value()) fits = dim.dim_value() == value;
-      if (dim.has_dim_param() && !dim.dim_param().empty()) bind_symbol(dim.dim_param(), value, name);
+      if (is_symbol(dim.dim_param())) bind_symbol(dim.dim_param(), value, name);
     }
     if (!fits) {
       throw UsageError(fmt::format("--shape {}={} does not fit the model's shape {}", name,
@@ -130,6 +130,9 @@ class Importer {
     }
     return bound->second;
   }
+
+  /// Exporters write `?` and `-1` for any extent, whatever the others are.
+  static bool is_symbol(const std::string& text) { return !text.empty() && text != "?" && text != "-1"; }
 
   void bind_symbol(const std::string& symbol, int64_t value, const std::string& input) {
     const auto [at, fresh] = symbols_.emplace(symbol, value);

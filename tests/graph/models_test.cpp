@@ -83,5 +83,19 @@ TEST(ShippedModels, DigitsWithTheirLabels) {
   EXPECT_EQ(right, 354u);
 }
 
+/// examples/qat: what its training script exports is fused from end to end. scores.npy is the integer rule's result.
+TEST(ShippedModels, QuantizationAwareTrainingIsFused) {
+  const auto folder = std::filesystem::path(WARPWRIGHT_SOURCE_DIR) / "examples/qat";
+  const Program program = lower(import_onnx(folder / "model.onnx", {{"image", {360, 1, 8, 8}}}));
+  std::vector<OpKind> kinds;
+  for (const ProgramStep& step : program.steps) kinds.push_back(step.workload.kind);
+  const std::vector<OpKind> wanted{OpKind::quantize,     OpKind::conv2d, OpKind::conv2d,    OpKind::conv2d,
+                                   OpKind::conv2d,       OpKind::conv2d, OpKind::concat,    OpKind::conv2d,
+                                   OpKind::average_pool, OpKind::dense,  OpKind::dequantize};
+  EXPECT_EQ(kinds, wanted);
+  const NamedTensors outputs = run_on_reference(program, {{"image", read_npy(folder / "images.npy")}});
+  EXPECT_EQ(difference(outputs.at("scores"), read_npy(folder / "scores.npy")), "");
+}
+
 }  // namespace
 }  // namespace warpwright

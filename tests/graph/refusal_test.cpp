@@ -8,6 +8,7 @@
 #include "src/core/file.h"
 #include "src/graph/lowering.h"
 #include "tests/graph/case_runner.h"
+#include "tests/graph/graph_builder.h"
 
 namespace warpwright {
 namespace {
@@ -39,6 +40,17 @@ TEST(Refusal, BindingsMustFit) {
     EXPECT_THAT(refusal(digits_path(), {{"image", {batch, 1, 8, 8}}}), HasSubstr("\"image\"")) << batch;
   }
   EXPECT_EQ(refusal(digits_path(), {{"image", {3, 1, 8, 8}}}), "");
+}
+
+TEST(Refusal, ResultsOfConstantsAloneAreNamed) {
+  GraphBuilder builder;
+  builder.output(builder.quantize(builder.real_constant("c", {4}, {0, 1, 2, 3}), "codes", DType::u8, 0.5f, 3));
+  try {
+    lower(std::move(builder.graph()));
+    FAIL() << "a graph without inputs was taken";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("\"codes\""));
+  }
 }
 
 TEST(Refusal, MissingFileAndFolder) {
