@@ -11,8 +11,8 @@ namespace warpwright::light {
 
 namespace {
 
-constexpr int64_t kMostHeld = 64;     // elements a lane
-constexpr int64_t kMostInFlight = 8;  // vectors a lane, where it does not hold all
+constexpr int64_t kMostHeld = 64;      // elements a lane
+constexpr int64_t kMostInFlight = 32;  // the same where it does not hold all
 
 RowCut cut_of(const Workload& workload, const Config& config) {
   return {workload.rows, config.at("vector"), config.at("threads")};
@@ -55,22 +55,26 @@ std::optional<std::string> RowFamily::why_useless(const Workload& workload, cons
   const int64_t held = config.at("held");
   if (held * cut.vector > kMostHeld) return fmt::format("{} vectors of {} are too many to hold", held, cut.vector);
   if (held > power_of_two_above(cut.rounds)) return fmt::format("{} of {} vectors", held, cut.rounds);
-  if (held < cut.rounds && held > kMostInFlight) return fmt::format("{} vectors in flight", held);
+  if (held < cut.rounds && held * cut.vector > kMostInFlight) {
+    return fmt::format("{} vectors of {} are too many to wait for", held, cut.vector);
+  }
   return std::nullopt;
 }
 
+// Vectors as wide as lanes can hold all of; the widest where they cannot.
 std::vector<Config> RowFamily::preferences(const Workload& workload) const {
-  std::vector<Config> list;
+  std::vector<Config> holding, reading;
   const auto prefer = [&](int64_t vector, int64_t threads) {
     const int64_t all = power_of_two_above(RowCut(workload.rows, vector, threads).rounds);
-    const int64_t held = all * vector <= kMostHeld ? all : kMostInFlight;
-    list.push_back(config({{"vector", vector}, {"held", held}, {"threads", threads}}));
+    const bool holds = all * vector <= kMostHeld;
+    const int64_t held = holds ? all : kMostInFlight / vector;
+    (holds ? holding : reading).push_back(config({{"vector", vector}, {"held", held}, {"threads", threads}}));
   };
   for (const int64_t vector : {4, 2, 1}) {
     for (const int64_t threads : {256, 128, 64}) prefer(vector, threads);
   }
   prefer(1, 32);
-  return list;
+  return holding.empty() ? reading : holding;
 }
 
 LightPlan RowFamily::plan(const Workload& workload, const Config& config) const {

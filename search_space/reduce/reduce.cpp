@@ -20,7 +20,7 @@ using namespace light;
 using namespace reduction;
 
 constexpr int64_t kMostSplits = 16;
-constexpr int64_t kMostInFlight = 8;
+constexpr int64_t kMostInFlight = 32;  // elements a thread
 
 RowCut cut_of(const Workload& workload, const Config& config) {
   return {workload.rows, config.at("vector"), config.at("threads"), config.at("splits")};
@@ -55,12 +55,15 @@ class ReduceFamily final : public RealFamily {
     if (in_flight > power_of_two_above(each)) {
       return fmt::format("{} loads in flight of {} a thread", in_flight, each);
     }
+    if (in_flight * cut.vector > kMostInFlight) {
+      return fmt::format("{} vectors of {} in flight", in_flight, cut.vector);
+    }
     return std::nullopt;
   }
 
   Config reduce_config(const Workload& workload, int64_t vector, int64_t splits, int64_t threads) const {
     const RowCut cut(workload.rows, vector, threads, splits);
-    const int64_t in_flight = std::min(kMostInFlight, power_of_two_above(ceil_div(cut.rounds, splits)));
+    const int64_t in_flight = std::min(kMostInFlight / vector, power_of_two_above(ceil_div(cut.rounds, splits)));
     return config({{"vector", vector}, {"splits", splits}, {"in_flight", in_flight}, {"threads", threads}});
   }
 

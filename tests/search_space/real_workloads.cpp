@@ -9,6 +9,40 @@ namespace {
 
 TensorForm linear(DType dtype, int64_t elements) { return nchw_form(dtype, 1, elements, 1, 1); }
 
+}  // namespace
+
+Workload map_workload(const std::vector<int64_t>& extents, std::vector<MapOperand> operands,
+                      std::vector<MapInstruction> instructions) {
+  Workload workload;
+  workload.kind = OpKind::map;
+  workload.map = simplified({extents, std::move(operands), std::move(instructions)});
+  for (const MapOperand& operand : workload.map.operands) {
+    if (!operand.constant) workload.inputs.push_back(linear(operand.dtype, span(workload.map, operand)));
+  }
+  workload.output = linear(value_types(workload.map).back(), workload.map.elements());
+  return workload;
+}
+
+Workload rows_workload(OpKind kind, Rows rows) {
+  Workload workload;
+  workload.kind = kind;
+  workload.rows = rows;
+  workload.inputs = {linear(DType::f32, rows.elements())};
+  workload.output = workload.inputs[0];
+  return workload;
+}
+
+Workload reduce_workload(ReductionOp op, DType x, Rows rows) {
+  Workload workload = rows_workload(OpKind::reduce, rows);
+  const bool gives_index = op == ReductionOp::arg_max || op == ReductionOp::arg_min;
+  workload.reduction = op;
+  workload.inputs[0].dtype = x;
+  workload.output = linear(gives_index ? DType::s64 : x, rows.outer * rows.inner);
+  return workload;
+}
+
+namespace {
+
 MapOperand input(DType dtype, std::vector<int64_t> steps) { return {dtype, false, std::move(steps)}; }
 MapOperand constant(DType dtype, std::vector<int64_t> steps) { return {dtype, true, std::move(steps)}; }
 
@@ -67,105 +101,78 @@ Workload move_workload(DType dtype) {
   return workload;
 }
 
-Workload map_of(const std::vector<int64_t>& extents, std::vector<MapOperand> operands,
-                std::vector<MapInstruction> instructions) {
-  Workload workload;
-  workload.kind = OpKind::map;
-  workload.map = simplified({extents, std::move(operands), std::move(instructions)});
-  for (const MapOperand& operand : workload.map.operands) {
-    if (!operand.constant) workload.inputs.push_back(linear(operand.dtype, span(workload.map, operand)));
-  }
-  workload.output = linear(value_types(workload.map).back(), workload.map.elements());
-  return workload;
-}
-
-Workload rows_workload(OpKind kind, Rows rows) {
-  Workload workload;
-  workload.kind = kind;
-  workload.rows = rows;
-  workload.inputs = {linear(DType::f32, rows.elements())};
-  workload.output = workload.inputs[0];
-  return workload;
-}
-
-Workload reduce_workload(ReductionOp op, DType x, Rows rows) {
-  Workload workload = rows_workload(OpKind::reduce, rows);
-  const bool gives_index = op == ReductionOp::arg_max || op == ReductionOp::arg_min;
-  workload.reduction = op;
-  workload.inputs[0].dtype = x;
-  workload.output = linear(gives_index ? DType::s64 : x, rows.outer * rows.inner);
-  return workload;
-}
-
 std::vector<Workload> maps() {
   constexpr DType f32 = DType::f32, s32 = DType::s32, s64 = DType::s64, boolean = DType::boolean;
   using enum MapOp;
   return {
-      map_of({1003}, {input(f32, {1}), input(f32, {1})}, {{add, {0, 1}}}),
-      map_of({}, {input(f32, {})}, {{negate, {0}}}),
-      map_of({2, 7, 33}, {input(f32, {231, 33, 1}), constant(f32, {0, 1, 0}), constant(f32, {0, 1, 0})},
-             {{multiply, {0, 1}}, {add, {3, 2}}}),
-      map_of({5, 32}, {input(f32, {32, 1}), constant(f32, {0, 1})}, {{add, {0, 1}}}),
-      map_of({3, 5, 8}, {input(f32, {5, 1, 0}), input(f32, {40, 8, 1})}, {{subtract, {1, 0}}}),
-      map_of({6, 10}, {input(f32, {1, 6}), input(f32, {10, 1})}, {{maximum, {0, 1}}}),
-      map_of({7, 9}, {input(f32, {9, 1}), input(f32, {1, 0}), input(f32, {0, 1})},
-             {{minimum, {0, 1}}, {divide, {3, 2}}}),
-      map_of({4, 300}, {input(f32, {300, 1}), constant(f32, {0, 0}), constant(f32, {0, 0}), constant(f32, {0, 0})},
-             {{divide, {0, 1}}, {error_function, {4}}, {add, {5, 2}}, {multiply, {0, 6}}, {multiply, {7, 3}}}),
-      map_of({500}, {input(f32, {1})},
-             {{exponential, {0}},
-              {logarithm, {0}},
-              {tanh, {0}},
-              {sine, {0}},
-              {cosine, {0}},
-              {square_root, {0}},
-              {reciprocal, {0}},
-              {add, {1, 2}},
-              {add, {8, 3}},
-              {add, {9, 4}},
-              {add, {10, 5}},
-              {add, {11, 6}},
-              {add, {12, 7}}}),
-      map_of({500}, {input(f32, {1}), input(f32, {1})}, {{power, {0, 1}}}),
-      map_of({500}, {input(f32, {1}), input(f32, {1})}, {{remainder, {0, 1}}}),
-      map_of({64}, {input(f32, {1})},
-             {{floor, {0}},
-              {ceil, {0}},
-              {round, {0}},
-              {sign, {0}},
-              {absolute, {0}},
-              {add, {1, 2}},
-              {add, {3, 4}},
-              {add, {5, 6}},
-              {add, {7, 8}}}),
+      map_workload({1003}, {input(f32, {1}), input(f32, {1})}, {{add, {0, 1}}}),
+      map_workload({}, {input(f32, {})}, {{negate, {0}}}),
+      map_workload({2, 7, 33}, {input(f32, {231, 33, 1}), constant(f32, {0, 1, 0}), constant(f32, {0, 1, 0})},
+                   {{multiply, {0, 1}}, {add, {3, 2}}}),
+      map_workload({5, 32}, {input(f32, {32, 1}), constant(f32, {0, 1})}, {{add, {0, 1}}}),
+      map_workload({3, 5, 8}, {input(f32, {5, 1, 0}), input(f32, {40, 8, 1})}, {{subtract, {1, 0}}}),
+      map_workload({6, 10}, {input(f32, {1, 6}), input(f32, {10, 1})}, {{maximum, {0, 1}}}),
+      map_workload({7, 9}, {input(f32, {9, 1}), input(f32, {1, 0}), input(f32, {0, 1})},
+                   {{minimum, {0, 1}}, {divide, {3, 2}}}),
+      map_workload({4, 300},
+                   {input(f32, {300, 1}), constant(f32, {0, 0}), constant(f32, {0, 0}), constant(f32, {0, 0})},
+                   {{divide, {0, 1}}, {error_function, {4}}, {add, {5, 2}}, {multiply, {0, 6}}, {multiply, {7, 3}}}),
+      map_workload({500}, {input(f32, {1})},
+                   {{exponential, {0}},
+                    {logarithm, {0}},
+                    {tanh, {0}},
+                    {sine, {0}},
+                    {cosine, {0}},
+                    {square_root, {0}},
+                    {reciprocal, {0}},
+                    {add, {1, 2}},
+                    {add, {8, 3}},
+                    {add, {9, 4}},
+                    {add, {10, 5}},
+                    {add, {11, 6}},
+                    {add, {12, 7}}}),
+      map_workload({500}, {input(f32, {1}), input(f32, {1})}, {{power, {0, 1}}}),
+      map_workload({500}, {input(f32, {1}), input(f32, {1})}, {{remainder, {0, 1}}}),
+      map_workload({64}, {input(f32, {1})},
+                   {{floor, {0}},
+                    {ceil, {0}},
+                    {round, {0}},
+                    {sign, {0}},
+                    {absolute, {0}},
+                    {add, {1, 2}},
+                    {add, {3, 4}},
+                    {add, {5, 6}},
+                    {add, {7, 8}}}),
       // A dequantization with a zero point a channel, and a quantization.
-      map_of({2, 3, 25}, {input(DType::s8, {75, 25, 1}), constant(DType::s8, {0, 1, 0}), constant(f32, {0, 1, 0})},
-             {{to_s32, {0}}, {to_s32, {1}}, {subtract, {3, 4}}, {to_f32, {5}}, {multiply, {6, 2}}}),
-      map_of({1000}, {input(f32, {1}), constant(f32, {0}), constant(s32, {0})},
-             {{divide, {0, 1}}, {round, {3}}, {to_s32, {4}}, {add, {5, 2}}, {to_u8, {6}}}),
-      map_of({77}, {input(DType::u8, {1}), input(DType::u8, {1})},
-             {{to_s32, {0}}, {to_s32, {1}}, {subtract, {2, 3}}, {to_s8, {4}}}),
-      map_of({40}, {input(f32, {1}), input(f32, {1}), input(boolean, {1})},
-             {{less, {0, 1}}, {is_nan, {0}}, {logical_or, {3, 4}}, {logical_xor, {5, 2}}, {logical_not, {6}}}),
-      map_of({3, 40}, {input(boolean, {0, 1}), input(f32, {40, 1}), constant(f32, {0, 0})}, {{select, {0, 1, 2}}}),
-      map_of({90}, {input(s64, {1}), input(s64, {1}), constant(s64, {0})},
-             {{divide, {0, 1}},
-              {modulo, {0, 1}},
-              {remainder, {0, 1}},
-              {add, {3, 4}},
-              {multiply, {6, 2}},
-              {subtract, {7, 5}}}),
-      map_of({90}, {input(s32, {1}), input(s32, {1})},
-             {{divide, {0, 1}},
-              {modulo, {0, 1}},
-              {remainder, {0, 1}},
-              {sign, {0}},
-              {absolute, {1}},
-              {multiply, {2, 3}},
-              {subtract, {7, 4}},
-              {add, {8, 5}},
-              {minimum, {9, 6}}}),
-      map_of({50}, {input(f32, {1})}, {{to_s64, {0}}, {to_s32, {1}}, {to_s32, {0}}, {equal, {2, 3}}}),
+      map_workload({2, 3, 25},
+                   {input(DType::s8, {75, 25, 1}), constant(DType::s8, {0, 1, 0}), constant(f32, {0, 1, 0})},
+                   {{to_s32, {0}}, {to_s32, {1}}, {subtract, {3, 4}}, {to_f32, {5}}, {multiply, {6, 2}}}),
+      map_workload({1000}, {input(f32, {1}), constant(f32, {0}), constant(s32, {0})},
+                   {{divide, {0, 1}}, {round, {3}}, {to_s32, {4}}, {add, {5, 2}}, {to_u8, {6}}}),
+      map_workload({77}, {input(DType::u8, {1}), input(DType::u8, {1})},
+                   {{to_s32, {0}}, {to_s32, {1}}, {subtract, {2, 3}}, {to_s8, {4}}}),
+      map_workload({40}, {input(f32, {1}), input(f32, {1}), input(boolean, {1})},
+                   {{less, {0, 1}}, {is_nan, {0}}, {logical_or, {3, 4}}, {logical_xor, {5, 2}}, {logical_not, {6}}}),
+      map_workload({3, 40}, {input(boolean, {0, 1}), input(f32, {40, 1}), constant(f32, {0, 0})},
+                   {{select, {0, 1, 2}}}),
+      map_workload({90}, {input(s64, {1}), input(s64, {1}), constant(s64, {0})},
+                   {{divide, {0, 1}},
+                    {modulo, {0, 1}},
+                    {remainder, {0, 1}},
+                    {add, {3, 4}},
+                    {multiply, {6, 2}},
+                    {subtract, {7, 5}}}),
+      map_workload({90}, {input(s32, {1}), input(s32, {1})},
+                   {{divide, {0, 1}},
+                    {modulo, {0, 1}},
+                    {remainder, {0, 1}},
+                    {sign, {0}},
+                    {absolute, {1}},
+                    {multiply, {2, 3}},
+                    {subtract, {7, 4}},
+                    {add, {8, 5}},
+                    {minimum, {9, 6}}}),
+      map_workload({50}, {input(f32, {1})}, {{to_s64, {0}}, {to_s32, {1}}, {to_s32, {0}}, {equal, {2, 3}}}),
   };
 }
 
