@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "search_space/arithmetic.h"
 
@@ -70,7 +71,8 @@ std::vector<Config> RowFamily::preferences(const Workload& workload) const {
     const int64_t held = holds ? all : kMostInFlight / vector;
     (holds ? holding : reading).push_back(config({{"vector", vector}, {"held", held}, {"threads", threads}}));
   };
-  for (const int64_t vector : {4, 2, 1}) {
+  const std::vector<int64_t> vectors = row_vectors(workload.rows);
+  for (const int64_t vector : std::views::reverse(vectors)) {
     for (const int64_t threads : {256, 128, 64}) prefer(vector, threads);
   }
   prefer(1, 32);

@@ -102,9 +102,7 @@ std::string_view value_type(DType dtype) {
   return dtype == DType::boolean ? "bool" : light::element_type(dtype);
 }
 
-std::string functions_source() {
-  return light::real_source().append(kIntegers).append(kFloats).append(kOthers);
-}
+std::string functions_source() { return light::real_source().append(kIntegers).append(kFloats).append(kOthers); }
 
 std::string result_source(const Map& map) {
   const std::vector<DType> types = value_types(map);

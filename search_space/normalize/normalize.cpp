@@ -59,7 +59,7 @@ class NormalizeFamily final : public RowFamily {
     });
     sum_parts(mean);
 #pragma unroll
-    for (int i = 0; i < kVector; ++i) mean[i] = __fdiv_rn(mean[0], static_cast<float>(kLength));
+    for (int i = 0; i < kVector; ++i) mean[i] = __fdiv_rn(mean[i], static_cast<float>(kLength));
   }
   for_each_batch([&](int first) {
 #pragma unroll

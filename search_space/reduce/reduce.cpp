@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "search_space/arithmetic.h"
 #include "search_space/light/real_family.h"
@@ -69,7 +70,8 @@ class ReduceFamily final : public RealFamily {
 
   std::vector<Config> preferences(const Workload& workload) const override {
     std::vector<Config> list;
-    for (const int64_t vector : {4, 2, 1}) {
+    const std::vector<int64_t> vectors = row_vectors(workload.rows);
+    for (const int64_t vector : std::views::reverse(vectors)) {
       for (const int64_t threads : {256, 128, 64}) list.push_back(reduce_config(workload, vector, 1, threads));
     }
     list.push_back(reduce_config(workload, 1, 1, 32));
