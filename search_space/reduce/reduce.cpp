@@ -113,6 +113,7 @@ class ReduceFamily final : public RealFamily {
     return body;
   }
 
+  // Beyond the end of a row it loads the tensor's first vector: without branches all loads of a batch go out at once.
   static constexpr std::string_view kTake = R"(
   Part parts[kVector];
 #pragma unroll
@@ -123,7 +124,7 @@ class ReduceFamily final : public RealFamily {
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
       const int round = first + k * kSplits;
-      if (is_there(round)) load_vector(x[k], x0 + (start + round * kStep));
+      load_vector(x[k], x0 + (is_there(round) ? start + round * kStep : 0));
     }
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
