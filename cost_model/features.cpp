@@ -14,7 +14,7 @@
 namespace warpwright {
 namespace {
 
-constexpr int kFamilySlots = 38;
+constexpr size_t kFamilySlots = 48;  // families, and room for more
 constexpr int kKnobSlots = 32;
 
 /// Collects values, and their names when asked: one order for both.
@@ -36,6 +36,18 @@ class Row {
   std::vector<float>* values_;
   std::vector<std::string>* names_;
 };
+
+/// What the float32 kinds have beside tensors and windows.
+void add_real_workload(Row& row, const Workload& workload) {
+  row.add_log("rows_outer", static_cast<double>(workload.rows.outer));
+  row.add_log("rows_length", static_cast<double>(workload.rows.length));
+  row.add_log("rows_inner", static_cast<double>(workload.rows.inner));
+  row.add("reduction_operation", static_cast<double>(workload.reduction));
+  row.add("map_extents", static_cast<double>(workload.map.extents.size()));
+  row.add("map_operands", static_cast<double>(workload.map.operands.size()));
+  row.add("map_instructions", static_cast<double>(workload.map.instructions.size()));
+  row.add_log("resample_taps", static_cast<double>(workload.h_taps * workload.w_taps));
+}
 
 void add_workload(Row& row, const Workload& workload) {
   const TensorForm& x = workload.inputs.front();
@@ -65,6 +77,7 @@ void add_workload(Row& row, const Workload& workload) {
   row.add("has_table", workload.epilogue.table);
   row.add("x_zero_point", static_cast<double>(workload.x_zero_point));
   row.add("weight_zero_point", static_cast<double>(workload.weight_zero_point));
+  add_real_workload(row, workload);
 }
 
 void add_target(Row& row, const Target& target) {
@@ -76,11 +89,11 @@ void add_target(Row& row, const Target& target) {
   row.add_log("memory_bandwidth", target.memory_gb_per_s);
 }
 
-/// Slot of a family: FNV-1a of its name; today's families all have slots of their own.
+/// Place of the family in the list of all; unknown ones share the last slot.
 size_t family_slot(const std::string& family) {
-  uint32_t hash = 2166136261u;
-  for (const char c : family) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash % kFamilySlots;
+  const auto& families = kernel_families();
+  const auto found = std::ranges::find(families, family, &KernelFamily::name);
+  return std::min(kFamilySlots - 1, static_cast<size_t>(found - families.begin()));
 }
 
 /// Knobs in the order of their names: a knob has one slot within its family and space version. More knobs than slots
@@ -161,7 +174,7 @@ double add_row(Row& row, const Workload& workload, const Config& config, const R
 
 }  // namespace
 
-int feature_version() { return 2; }
+int feature_version() { return 3; }
 
 const std::vector<std::string>& feature_names() {
   static const std::vector<std::string> names = [] {

@@ -7,18 +7,26 @@
 #include "search_space/dequantize/dequantize.h"
 #include "search_space/dp4a_gemm/dp4a_gemm.h"
 #include "search_space/dp4a_gemv/dp4a_gemv.h"
+#include "search_space/gather/gather.h"
+#include "search_space/join/join.h"
 #include "search_space/kernel_family.h"
 #include "search_space/layout_change/layout_change.h"
 #include "search_space/lookup/lookup.h"
+#include "search_space/map/map.h"
 #include "search_space/mma_gemm/mma_gemm.h"
 #include "search_space/mma_matmul/mma_matmul.h"
 #include "search_space/mma_stem/mma_stem.h"
 #include "search_space/mma_swapped/mma_swapped.h"
 #include "search_space/movement/movement.h"
+#include "search_space/normalize/normalize.h"
 #include "search_space/pool/pool.h"
 #include "search_space/quantize/quantize.h"
 #include "search_space/real_direct/real_direct.h"
 #include "search_space/real_gemm/real_gemm.h"
+#include "search_space/real_pool/real_pool.h"
+#include "search_space/reduce/reduce.h"
+#include "search_space/resample/resample.h"
+#include "search_space/softmax/softmax.h"
 #include "search_space/stem/stem.h"
 #include "src/core/error.h"
 
@@ -26,10 +34,12 @@ namespace warpwright {
 
 const std::vector<const KernelFamily*>& kernel_families() {
   static const std::vector<const KernelFamily*> families = {
-      &depthwise_family(), &stem_family(),        &mma_stem_family(),   &mma_gemm_family(), &dp4a_gemm_family(),
-      &dp4a_gemv_family(), &mma_swapped_family(), &mma_matmul_family(), &quantize_family(), &dequantize_family(),
-      &lookup_family(),    &add_mul_family(),     &pool_family(),       &concat_family(),   &layout_change_family(),
-      &movement_family(),  &real_gemm_family(),   &real_direct_family()};
+      &depthwise_family(),  &stem_family(),        &mma_stem_family(),   &mma_gemm_family(), &dp4a_gemm_family(),
+      &dp4a_gemv_family(),  &mma_swapped_family(), &mma_matmul_family(), &quantize_family(), &dequantize_family(),
+      &lookup_family(),     &add_mul_family(),     &pool_family(),       &concat_family(),   &layout_change_family(),
+      &movement_family(),   &map_family(),         &reduce_family(),     &softmax_family(),  &normalize_family(),
+      &real_pool_family(),  &resample_family(),    &gather_family(),     &join_family(),     &real_gemm_family(),
+      &real_direct_family()};
   return families;
 }
 

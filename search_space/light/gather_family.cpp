@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "search_space/arithmetic.h"
 #include "search_space/light/lanes.h"
 #include "search_space/source_text.h"
@@ -28,15 +30,19 @@ constexpr std::string_view kCodesToPlanes = R"(
   store_lanes<kVector, kVector>(y + item * kVector, words, kElements - item * kVector);
 )";
 
+// Elements of one or more words.
 constexpr std::string_view kWordsToPlanes = R"(
+  constexpr int kWords = sizeof(Element) / 4;
 #pragma unroll
-  for (int i = 0; i < kVector / 4; ++i) {{
-    const int element = item * (kVector / 4) + i;
-    words[i] = 0;
-    if (element < kElements) words[i] = {};
+  for (int i = 0; i < kVector / 4; i += kWords) {{
+    const int element = item * (kVector / 4 / kWords) + i / kWords;
+    Element bits = 0;
+    if (element < kElements) bits = {};
+#pragma unroll
+    for (int j = 0; j < kWords; ++j) words[i + j] = static_cast<unsigned>(bits >> (16 * j) >> (16 * j));
   }}
   store_lanes<kVector, kVector>(reinterpret_cast<unsigned char*>(y) + item * kVector, words,
-                                kElements * 4 - item * kVector);
+                                kElements * static_cast<int>(sizeof(Element)) - item * kVector);
 )";
 
 constexpr std::string_view kToPixels = R"(
@@ -55,7 +61,8 @@ constexpr std::string_view kToPixels = R"(
 }  // namespace
 
 std::vector<int64_t> GatherFamily::widths(const TensorForm& y) {
-  return y.layout == Layout::nchw ? powers_of_two(4, 16) : vector_widths(y);
+  const auto narrowest = std::max<int64_t>(4, static_cast<int64_t>(size_bytes(y.dtype)));
+  return y.layout == Layout::nchw ? powers_of_two(narrowest, 16) : vector_widths(y);
 }
 
 std::vector<Knob> GatherFamily::own_knobs(const Workload& workload) const {
@@ -73,13 +80,25 @@ std::optional<std::string> GatherFamily::why_useless(const Workload& workload, c
 
 std::vector<Config> GatherFamily::widest_first(const Workload& workload, int64_t pixels_first) const {
   std::vector<Config> list;
-  for (int64_t vector = widths(workload.output).back(); vector >= 4; vector /= 2) {
+  const std::vector<int64_t> vectors = widths(workload.output);
+  for (int64_t vector = vectors.back(); vector >= vectors.front(); vector /= 2) {
     for (const int64_t threads : {256, 128, 64}) {
       list.push_back(config({{"vector", vector}, {"pixels_first", pixels_first}, {"threads", threads}}));
     }
   }
-  list.push_back(config({{"vector", 4}, {"pixels_first", pixels_first}, {"threads", 32}}));
+  list.push_back(config({{"vector", vectors.front()}, {"pixels_first", pixels_first}, {"threads", 32}}));
   return list;
+}
+
+std::string_view GatherFamily::element_bits(DType dtype) {
+  switch (size_bytes(dtype)) {
+    case 1:
+      return "unsigned char";
+    case 8:
+      return "unsigned long long";
+    default:
+      return "unsigned";
+  }
 }
 
 LightPlan GatherFamily::gather_plan(const Workload& workload, const Config& config) {
@@ -106,8 +125,10 @@ LightFamily::Body GatherFamily::gather_body(const Workload& workload, const Conf
   body.functions = gather.functions;
   body.statements = std::string(kItem) + gather.statements;
   if (y.layout == Layout::nchw) {
+    const bool is_byte = size_bytes(y.dtype) == 1;
     body.functions += constants.add("Elements", y.pixels() * y.c).text();
-    body.statements += fmt::format(fmt::runtime(is_code(y.dtype) ? kCodesToPlanes : kWordsToPlanes), gather.word);
+    body.functions += fmt::format("typedef {} Element;\n", element_bits(y.dtype));
+    body.statements += fmt::format(fmt::runtime(is_byte ? kCodesToPlanes : kWordsToPlanes), gather.word);
     return body;
   }
   constants.add("Pixels", y.pixels()).add("PerPixel", ceil_div(written_lanes(y), vector));

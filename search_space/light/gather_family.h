@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "search_space/light/light_family.h"
@@ -25,6 +26,8 @@ class GatherFamily : public LightFamily {
  protected:
   /// Vectors of the output; one of nchw has no alignment but its start's.
   static std::vector<int64_t> widths(const TensorForm& y);
+  /// The unsigned C++ type of an element's bits.
+  static std::string_view element_bits(DType dtype);
   /// A thread a vector; reads, for the estimate: a sector an element, unless the caches hold it.
   static LightPlan gather_plan(const Workload& workload, const Config& config);
   static Body gather_body(const Workload& workload, const Config& config, const LightPlan& plan, const Gather& gather);

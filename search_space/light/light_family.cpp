@@ -17,7 +17,8 @@ constexpr int64_t kMostElements = (int64_t{1} << 31) - 4096;  // indices are int
 constexpr int64_t kMostStaticSmem = 48 << 10;
 
 std::string parameter(const KernelArgument& argument) {
-  const char* element = is_code(argument.dtype) ? "unsigned char" : argument.dtype == DType::f32 ? "float" : "int";
+  // Codes come as raw bytes.
+  const std::string_view element = element_type(is_code(argument.dtype) ? DType::u8 : argument.dtype);
   switch (argument.role) {
     case KernelArgument::Role::input:
       return fmt::format("const {}* __restrict__ x{}", element, argument.index);
@@ -115,10 +116,12 @@ KernelSource LightFamily::emit(const Workload& workload, const Config& config, c
   kernel.launch.block[0] = static_cast<uint32_t>(plan.threads);
   const Body parts = body(workload, config, plan);
   kernel.source = fmt::format("// {}: {}\n", name_, workload.summary());
-  kernel.source += lane_access_source();
+  kernel.source += access_source();
   kernel.source += parts.functions + signature(kernel.entry, kernel.arguments, plan.threads) + parts.statements + "}\n";
   return kernel;
 }
+
+std::string_view LightFamily::access_source() const { return lane_access_source(); }
 
 Tensor LightFamily::pack(const Workload& workload, const Config&, const std::string& argument,
                          const Values& values) const {
@@ -133,6 +136,23 @@ void LightFamily::require_legal(const Workload& workload, const Config& config, 
   auto reason = why_unsupported(workload, target);
   if (!reason) reason = space(workload, target).why_illegal(config);
   if (reason) throw InternalError(fmt::format("{} of {}: {}", summary(config), workload.summary(), *reason));
+}
+
+std::string_view element_type(DType dtype) {
+  switch (dtype) {
+    case DType::s8:
+      return "signed char";
+    case DType::u8:
+    case DType::boolean:
+      return "unsigned char";
+    case DType::s32:
+      return "int";
+    case DType::s64:
+      return "long long";
+    case DType::f32:
+      return "float";
+  }
+  throw InternalError("an unknown element type");
 }
 
 KernelArgument input_argument(const Workload& workload, int index) {

@@ -56,6 +56,8 @@ class LightFamily : public KernelFamily {
     std::string functions, statements;
   };
   virtual Body body(const Workload& workload, const Config& config, const LightPlan& plan) const = 0;
+  /// Device functions for the accesses of all families of a sort, in front of the others.
+  virtual std::string_view access_source() const;
 
   Config config(std::map<std::string, int64_t> knobs) const { return {std::string(name_), space_version_, knobs}; }
 
@@ -65,6 +67,9 @@ class LightFamily : public KernelFamily {
   std::string_view name_;
   int space_version_;
 };
+
+/// The C++ type of an element: `float`, `int`, `long long`, `signed char`, `unsigned char` (boolean too).
+std::string_view element_type(DType dtype);
 
 // Arguments in the order and with the names that every light kernel uses: x0, x1, ... , constants, scalars, y.
 KernelArgument input_argument(const Workload& workload, int index);

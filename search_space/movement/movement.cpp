@@ -36,14 +36,13 @@ std::string axis_statements(const Movement& movement) {
 
 /// Device function source_word(x0, element, fill): the bits that belong at this element of the output, counted in
 /// NCHW-linear order.
-std::string source_word(const TensorForm& x, const Movement& movement) {
-  const char* type = is_code(x.dtype) ? "unsigned char" : "unsigned";
+std::string source_word(const TensorForm& x, const Movement& movement, std::string_view bits) {
   std::string text = fmt::format(R"(
-__device__ __forceinline__ unsigned source_word(const {}* x0, int element, [[maybe_unused]] unsigned fill) {{
-  unsigned at = {}u;
+__device__ __forceinline__ {0} source_word(const {0}* x0, int element, [[maybe_unused]] {0} fill) {{
+  unsigned at = {1}u;
   [[maybe_unused]] bool inside = true;
 )",
-                                 type, static_cast<uint32_t>(movement.start));
+                                 bits, static_cast<uint32_t>(movement.start));
   text += axis_statements(movement);
   if (movement.fills()) text += "  if (!inside) return fill;\n";
   if (x.layout == Layout::nchw) return text + "  return x0[at];\n}\n";
@@ -87,21 +86,23 @@ class MovementFamily final : public GatherFamily {
   }
 
   Body body(const Workload& workload, const Config& config, const LightPlan& plan) const override {
-    const char* from = is_code(workload.output.dtype) ? "x0" : "reinterpret_cast<const unsigned*>(x0)";
+    const std::string_view bits = element_bits(workload.output.dtype);
     Gather gather;
-    gather.functions = source_word(workload.inputs[0], workload.movement);
+    gather.functions = source_word(workload.inputs[0], workload.movement, bits);
     gather.statements = fill_statement(workload);
-    gather.word = fmt::format("source_word({}, element, fill_bits)", from);
+    gather.word = fmt::format("source_word(reinterpret_cast<const {}*>(x0), element, fill_bits)", bits);
     gather.at_pixel = "  const int start = pixel / (kH * kW) * (kH * kW * kChannels) + pixel % (kH * kW);\n";
     gather.code = "source_word(x0, start + channel * (kH * kW), fill_bits)";
     return gather_body(workload, config, plan, gather);
   }
 
   static std::string fill_statement(const Workload& workload) {
-    if (!workload.movement.fills()) return "  const unsigned fill_bits = 0;\n";
-    if (workload.output.dtype == DType::f32) return "  const unsigned fill_bits = __float_as_uint(fill);\n";
-    return is_code(workload.output.dtype) ? "  const unsigned fill_bits = static_cast<unsigned>(fill) & 255u;\n"
-                                          : "  const unsigned fill_bits = static_cast<unsigned>(fill);\n";
+    const DType dtype = workload.output.dtype;
+    std::string bits = "0";
+    if (workload.movement.fills()) {
+      bits = dtype == DType::f32 ? "__float_as_uint(fill)" : fmt::format("static_cast<{}>(fill)", element_bits(dtype));
+    }
+    return fmt::format("  const {} fill_bits = {};\n", element_bits(dtype), bits);
   }
 };
 

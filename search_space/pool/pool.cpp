@@ -9,6 +9,7 @@
 #include "search_space/arithmetic.h"
 #include "search_space/light/lanes.h"
 #include "search_space/light/light_family.h"
+#include "search_space/light/window.h"
 #include "search_space/source_text.h"
 
 namespace warpwright {
@@ -21,56 +22,23 @@ constexpr int64_t kMostSplits = 256;
 
 int64_t taps(const Workload& workload) { return workload.window.kernel_h * workload.window.kernel_w; }
 
-/// Every tap of every window lies inside the image.
-bool all_inside(const Workload& workload) {
-  const Window& window = workload.window;
-  const TensorForm &x = workload.inputs[0], &y = workload.output;
-  return window.pad_top == 0 && window.pad_left == 0 &&
-         (y.h - 1) * window.stride_h + (window.kernel_h - 1) * window.dilation_h < x.h &&
-         (y.w - 1) * window.stride_w + (window.kernel_w - 1) * window.dilation_w < x.w;
-}
-
 std::string constants(const Workload& workload, const Config& config, const LightPlan& plan) {
-  const Window& window = workload.window;
-  const TensorForm &x = workload.inputs[0], &y = workload.output;
+  const TensorForm& x = workload.inputs[0];
   return SourceConstants()
-      .add("Vector", config.at("vector"))
-      .add("PerPixel", ceil_div(written_lanes(y), config.at("vector")))
-      .add("Items", plan.items)
-      .add("Threads", plan.threads)
-      .add("Splits", config.at("splits"))
-      .add("Slots", plan.items_per_cta)
-      .add("InFlight", config.at("in_flight"))
-      .add("Taps", taps(workload))
-      .add("KernelH", window.kernel_h)
-      .add("KernelW", window.kernel_w)
-      .add("StrideH", window.stride_h)
-      .add("StrideW", window.stride_w)
-      .add("DilationH", window.dilation_h)
-      .add("DilationW", window.dilation_w)
-      .add("PadTop", window.pad_top)
-      .add("PadLeft", window.pad_left)
-      .add("PadBottom", window.pad_bottom)
-      .add("PadRight", window.pad_right)
-      .add("H", x.h)
-      .add("W", x.w)
-      .add("OutH", y.h)
-      .add("OutW", y.w)
-      .add("AllInside", all_inside(workload))
-      .add("IncludePad", workload.count_include_pad)
-      .add("Signed", x.dtype == DType::s8)
-      .add("Start", workload.kind == OpKind::average_pool ? 0 : code_min(x.dtype))  // what merges without effect
-      .text();
+             .add("Vector", config.at("vector"))
+             .add("PerPixel", ceil_div(written_lanes(workload.output), config.at("vector")))
+             .add("Items", plan.items)
+             .add("Threads", plan.threads)
+             .add("Splits", config.at("splits"))
+             .add("Slots", plan.items_per_cta)
+             .add("InFlight", config.at("in_flight"))
+             .add("Taps", taps(workload))
+             .add("Signed", x.dtype == DType::s8)
+             // What merges without effect.
+             .add("Start", workload.kind == OpKind::average_pool ? 0 : code_min(x.dtype))
+             .text() +
+         window_constants(workload);
 }
-
-constexpr std::string_view kTapCount = R"(
-// Taps i of [0, kernel) with lo <= start + i * dilation < hi.
-__device__ __forceinline__ int tap_count(int start, int kernel, int dilation, int lo, int hi) {
-  const int first = start < lo ? (lo - start + dilation - 1) / dilation : 0;
-  const int end = start < hi ? min((hi - start + dilation - 1) / dilation, kernel) : 0;
-  return max(end - first, 0);
-}
-)";
 
 constexpr std::string_view kAverage = R"(
     const int inside = kAllInside ? kTaps : tap_count(top, kKernelH, kDilationH, 0, kH) *
@@ -181,7 +149,7 @@ class PoolFamily final : public LightFamily {
     const int64_t vector = config.at("vector"), splits = config.at("splits");
     Body body;
     body.functions = store_pixel_source(workload.output, vector) + constants(workload, config, plan);
-    if (average) body.functions += kTapCount;
+    if (average) body.functions += tap_count_source();
     body.functions += fmt::format("__device__ __forceinline__ int merged(int a, int b) {{ return {}; }}\n",
                                   average ? "a + b" : "max(a, b)");
     body.statements = kTapsBegin;

@@ -8,8 +8,8 @@
 #include "src/core/error.h"
 #include "src/core/target.h"
 #include "src/reference/reference.h"
-#include "tests/reference/examples/workloads.h"
 #include "tests/search_space/light_families.h"
+#include "tests/search_space/real_workloads.h"
 
 namespace warpwright {
 namespace {
@@ -20,7 +20,7 @@ using ::testing::Not;
 /// Calls `check(family, workload)` for every family and every Workload that it takes.
 template <typename Check>
 void for_each_pair(const Target& target, const Check& check) {
-  for (const Workload& workload : testing::light_workloads()) {
+  for (const Workload& workload : testing::all_light_workloads()) {
     for (const KernelFamily* family : testing::light_families()) {
       if (family->why_unsupported(workload, target)) continue;
       SCOPED_TRACE(std::string(family->name()) + " of " + workload.summary());
@@ -30,7 +30,7 @@ void for_each_pair(const Target& target, const Check& check) {
 }
 
 TEST(LightSpaces, SomeFamilyTakesEveryLightWorkload) {
-  for (const Workload& workload : testing::light_workloads()) {
+  for (const Workload& workload : testing::all_light_workloads()) {
     int taking = 0;
     for (const KernelFamily* family : testing::light_families()) {
       const auto reason = family->why_unsupported(workload, target_preset("rtx4090"));

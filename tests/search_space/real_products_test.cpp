@@ -12,7 +12,7 @@
 #include "src/core/error.h"
 #include "src/reference/reference.h"
 #include "tests/search_space/random/random_case.h"
-#include "tests/search_space/real_workloads.h"
+#include "tests/search_space/real_products.h"
 
 namespace warpwright {
 namespace {

@@ -1,4 +1,4 @@
-// Workloads of real_conv2d and real_matmul for the tests of their families.
+// Shapes at which vectors, lanes and rounds end unevenly.
 #include "tests/search_space/real_workloads.h"
 
 #include "tests/reference/examples/workloads.h"
@@ -7,103 +7,253 @@ namespace warpwright::testing {
 
 namespace {
 
-int64_t extent(int64_t size, int64_t before, int64_t after, int64_t kernel, int64_t dilation, int64_t stride) {
-  return (size + before + after - (kernel - 1) * dilation - 1) / stride + 1;
-}
-
-TensorForm matrix(int64_t rows, int64_t columns) { return nchw_form(DType::f32, rows, columns, 1, 1); }
+TensorForm linear(DType dtype, int64_t elements) { return nchw_form(dtype, 1, elements, 1, 1); }
 
 }  // namespace
 
-Workload real_conv2d_workload(const std::array<int64_t, 4>& x, int64_t outputs, int64_t groups, const Window& window,
-                              bool bias) {
+Workload map_workload(const std::vector<int64_t>& extents, std::vector<MapOperand> operands,
+                      std::vector<MapInstruction> instructions) {
   Workload workload;
-  workload.kind = OpKind::real_conv2d;
-  workload.inputs = {nchw_form(DType::f32, x[0], x[1], x[2], x[3])};
-  const int64_t p =
-      extent(x[2], window.pad_top, window.pad_bottom, window.kernel_h, window.dilation_h, window.stride_h);
-  const int64_t q =
-      extent(x[3], window.pad_left, window.pad_right, window.kernel_w, window.dilation_w, window.stride_w);
-  workload.output = nchw_form(DType::f32, x[0], outputs, p, q);
-  workload.groups = groups;
-  workload.window = window;
-  workload.epilogue.bias = bias;
-  return workload;
-}
-
-Workload real_matmul_workload(const MatmulShape& shape, bool transposed, bool weights, bool bias) {
-  Workload workload;
-  workload.kind = OpKind::real_matmul;
-  workload.inputs = {matrix(shape.batch * shape.rows, shape.depth)};
-  if (!weights) {
-    workload.inputs.push_back(transposed ? matrix(shape.batch * shape.columns, shape.depth)
-                                         : matrix(shape.batch * shape.depth, shape.columns));
+  workload.kind = OpKind::map;
+  workload.map = simplified({extents, std::move(operands), std::move(instructions)});
+  for (const MapOperand& operand : workload.map.operands) {
+    if (!operand.constant) workload.inputs.push_back(linear(operand.dtype, span(workload.map, operand)));
   }
-  workload.output = matrix(shape.batch * shape.rows, shape.columns);
-  workload.batch = shape.batch;
-  workload.transposed = transposed;
-  workload.epilogue.bias = bias;
+  workload.output = linear(value_types(workload.map).back(), workload.map.elements());
   return workload;
 }
 
-std::vector<Workload> awkward_real_convolutions() {
-  Window along{.kernel_w = 5, .stride_w = 2, .pad_left = 4};  // 1-D, causal
-  Window uneven{.kernel_h = 3, .kernel_w = 2, .stride_h = 2, .pad_top = 1, .pad_right = 3};
-  Window tall{
-      .kernel_h = 7, .kernel_w = 5, .dilation_h = 2, .pad_top = 6, .pad_left = 2, .pad_bottom = 6, .pad_right = 2};
+Workload rows_workload(OpKind kind, Rows rows) {
+  Workload workload;
+  workload.kind = kind;
+  workload.rows = rows;
+  workload.inputs = {linear(DType::f32, rows.elements())};
+  workload.output = workload.inputs[0];
+  return workload;
+}
+
+Workload reduce_workload(ReductionOp op, DType x, Rows rows) {
+  Workload workload = rows_workload(OpKind::reduce, rows);
+  const bool gives_index = op == ReductionOp::arg_max || op == ReductionOp::arg_min;
+  workload.reduction = op;
+  workload.inputs[0].dtype = x;
+  workload.output = linear(gives_index ? DType::s64 : x, rows.outer * rows.inner);
+  return workload;
+}
+
+namespace {
+
+MapOperand input(DType dtype, std::vector<int64_t> steps) { return {dtype, false, std::move(steps)}; }
+MapOperand constant(DType dtype, std::vector<int64_t> steps) { return {dtype, true, std::move(steps)}; }
+
+Workload pool_workload(OpKind kind, int64_t extent, Window window, bool count_include_pad = false) {
+  Workload workload;
+  workload.kind = kind;
+  workload.window = window;
+  workload.count_include_pad = count_include_pad;
+  const int64_t span = extent + window.pad_top + window.pad_bottom - window.dilation_h * (window.kernel_h - 1) - 1;
+  const int64_t out = span / window.stride_h + 1;
+  workload.inputs = {nchw_form(DType::f32, 2, 3, extent, extent)};
+  workload.output = nchw_form(DType::f32, 2, 3, out, out);
+  return workload;
+}
+
+Workload resample_workload(int64_t planes, int64_t in, int64_t out, int64_t taps) {
+  Workload workload;
+  workload.kind = OpKind::resample;
+  workload.inputs = {nchw_form(DType::f32, 1, planes, in, in)};
+  workload.output = nchw_form(DType::f32, 1, planes, out, out);
+  workload.h_taps = workload.w_taps = taps;
+  return workload;
+}
+
+Workload gather_workload(DType dtype, DType index, Rows rows, int64_t picks, bool has_table) {
+  Workload workload;
+  workload.kind = OpKind::gather;
+  workload.rows = rows;
+  if (!has_table) workload.inputs = {linear(dtype, rows.elements())};
+  workload.inputs.push_back(linear(index, picks));
+  workload.output = linear(dtype, rows.outer * picks * rows.inner);
+  return workload;
+}
+
+Workload join_workload(DType dtype, int64_t outer, std::vector<int64_t> lengths, int64_t inner) {
+  Workload workload;
+  workload.kind = OpKind::join;
+  workload.lengths = lengths;
+  workload.rows = {outer, 0, inner};
+  for (const int64_t length : lengths) {
+    workload.rows.length += length;
+    workload.inputs.push_back(linear(dtype, outer * length * inner));
+  }
+  workload.output = linear(dtype, workload.rows.elements());
+  return workload;
+}
+
+Workload move_workload(DType dtype) {
+  Workload workload;
+  workload.kind = OpKind::move;
+  workload.inputs = {nchw_form(dtype, 1, 5, 3, 7)};
+  workload.output = nchw_form(dtype, 1, 7, 5, 5);
+  // Transposed, with a border of one along an axis.
+  workload.movement.axes = {{7, 1, 0, 7}, {5, 21, 0, 5}, {5, 7, 1, 4}};
+  workload.movement.start = -7;
+  return workload;
+}
+
+std::vector<Workload> maps() {
+  constexpr DType f32 = DType::f32, s32 = DType::s32, s64 = DType::s64, boolean = DType::boolean;
+  using enum MapOp;
   return {
-      real_conv2d_workload({1, 16, 8, 8}, 24, 1, square_window(1, 1, 0)),
-      real_conv2d_workload({3, 19, 7, 7}, 13, 1, square_window(1, 1, 0), false),
-      real_conv2d_workload({2, 8, 9, 11}, 20, 1, square_window(1, 2, 0)),
-      real_conv2d_workload({1, 5, 6, 6}, 7, 1, square_window(1, 1, 1)),
-      real_conv2d_workload({2, 3, 17, 15}, 16, 1, square_window(3, 2, 1)),
-      real_conv2d_workload({1, 20, 14, 14}, 33, 1, square_window(3, 1, 1)),
-      real_conv2d_workload({1, 1, 12, 12}, 6, 1, square_window(5, 1, 2), false),
-      real_conv2d_workload({1, 4, 13, 13}, 8, 1, square_window(3, 1, 4, 4)),
-      real_conv2d_workload({1, 3, 23, 23}, 10, 1, square_window(7, 2, 3)),
-      real_conv2d_workload({2, 4, 11, 9}, 6, 1, tall),
-      real_conv2d_workload({1, 6, 10, 7}, 4, 1, uneven, false),
-      real_conv2d_workload({2, 10, 1, 40}, 12, 1, along),
-      real_conv2d_workload({1, 32, 6, 10}, 48, 4, square_window(3, 1, 1)),
-      real_conv2d_workload({1, 12, 5, 5}, 24, 12, square_window(3, 1, 1)),
-      real_conv2d_workload({2, 9, 16, 16}, 9, 9, square_window(3, 2, 1)),
-      real_conv2d_workload({1, 8, 12, 20}, 8, 8, square_window(5, 1, 2), false),
-      real_conv2d_workload({1, 6, 9, 12}, 12, 3, square_window(3, 1, 2, 2)),
-      real_conv2d_workload({1, 7, 1, 30}, 7, 7, along, false),
-      real_conv2d_workload({2, 40, 1, 1}, 10, 1, square_window(1, 1, 0)),
-      real_conv2d_workload({1, 2, 4, 4}, 3, 1, square_window(4, 1, 0)),
+      map_workload({1003}, {input(f32, {1}), input(f32, {1})}, {{add, {0, 1}}}),
+      map_workload({}, {input(f32, {})}, {{negate, {0}}}),
+      map_workload({2, 7, 33}, {input(f32, {231, 33, 1}), constant(f32, {0, 1, 0}), constant(f32, {0, 1, 0})},
+                   {{multiply, {0, 1}}, {add, {3, 2}}}),
+      map_workload({5, 32}, {input(f32, {32, 1}), constant(f32, {0, 1})}, {{add, {0, 1}}}),
+      map_workload({3, 5, 8}, {input(f32, {5, 1, 0}), input(f32, {40, 8, 1})}, {{subtract, {1, 0}}}),
+      map_workload({6, 10}, {input(f32, {1, 6}), input(f32, {10, 1})}, {{maximum, {0, 1}}}),
+      map_workload({7, 9}, {input(f32, {9, 1}), input(f32, {1, 0}), input(f32, {0, 1})},
+                   {{minimum, {0, 1}}, {divide, {3, 2}}}),
+      map_workload({4, 300},
+                   {input(f32, {300, 1}), constant(f32, {0, 0}), constant(f32, {0, 0}), constant(f32, {0, 0})},
+                   {{divide, {0, 1}}, {error_function, {4}}, {add, {5, 2}}, {multiply, {0, 6}}, {multiply, {7, 3}}}),
+      map_workload({500}, {input(f32, {1})},
+                   {{exponential, {0}},
+                    {logarithm, {0}},
+                    {tanh, {0}},
+                    {sine, {0}},
+                    {cosine, {0}},
+                    {square_root, {0}},
+                    {reciprocal, {0}},
+                    {add, {1, 2}},
+                    {add, {8, 3}},
+                    {add, {9, 4}},
+                    {add, {10, 5}},
+                    {add, {11, 6}},
+                    {add, {12, 7}}}),
+      map_workload({500}, {input(f32, {1}), input(f32, {1})}, {{power, {0, 1}}}),
+      map_workload({500}, {input(f32, {1}), input(f32, {1})}, {{remainder, {0, 1}}}),
+      map_workload({64}, {input(f32, {1})},
+                   {{floor, {0}},
+                    {ceil, {0}},
+                    {round, {0}},
+                    {sign, {0}},
+                    {absolute, {0}},
+                    {add, {1, 2}},
+                    {add, {3, 4}},
+                    {add, {5, 6}},
+                    {add, {7, 8}}}),
+      // A dequantization with a zero point a channel, and a quantization.
+      map_workload({2, 3, 25},
+                   {input(DType::s8, {75, 25, 1}), constant(DType::s8, {0, 1, 0}), constant(f32, {0, 1, 0})},
+                   {{to_s32, {0}}, {to_s32, {1}}, {subtract, {3, 4}}, {to_f32, {5}}, {multiply, {6, 2}}}),
+      map_workload({1000}, {input(f32, {1}), constant(f32, {0}), constant(s32, {0})},
+                   {{divide, {0, 1}}, {round, {3}}, {to_s32, {4}}, {add, {5, 2}}, {to_u8, {6}}}),
+      map_workload({77}, {input(DType::u8, {1}), input(DType::u8, {1})},
+                   {{to_s32, {0}}, {to_s32, {1}}, {subtract, {2, 3}}, {to_s8, {4}}}),
+      map_workload({40}, {input(f32, {1}), input(f32, {1}), input(boolean, {1})},
+                   {{less, {0, 1}}, {is_nan, {0}}, {logical_or, {3, 4}}, {logical_xor, {5, 2}}, {logical_not, {6}}}),
+      map_workload({3, 40}, {input(boolean, {0, 1}), input(f32, {40, 1}), constant(f32, {0, 0})},
+                   {{select, {0, 1, 2}}}),
+      map_workload({90}, {input(s64, {1}), input(s64, {1}), constant(s64, {0})},
+                   {{divide, {0, 1}},
+                    {modulo, {0, 1}},
+                    {remainder, {0, 1}},
+                    {add, {3, 4}},
+                    {multiply, {6, 2}},
+                    {subtract, {7, 5}}}),
+      map_workload({90}, {input(s32, {1}), input(s32, {1})},
+                   {{divide, {0, 1}},
+                    {modulo, {0, 1}},
+                    {remainder, {0, 1}},
+                    {sign, {0}},
+                    {absolute, {1}},
+                    {multiply, {2, 3}},
+                    {subtract, {7, 4}},
+                    {add, {8, 5}},
+                    {minimum, {9, 6}}}),
+      map_workload({50}, {input(f32, {1})}, {{to_s64, {0}}, {to_s32, {1}}, {to_s32, {0}}, {equal, {2, 3}}}),
   };
 }
 
-std::vector<Workload> awkward_real_matmuls() {
-  std::vector<Workload> workloads;
-  const MatmulShape shapes[] = {{1, 32, 64, 48}, {1, 1, 100, 40}, {1, 37, 51, 1},  {3, 17, 23, 30},
-                                {2, 5, 1, 9},    {1, 1, 7, 1},    {1, 70, 33, 66}, {4, 12, 16, 20}};
-  for (const MatmulShape& shape : shapes) {
-    for (const bool transposed : {false, true}) {
-      workloads.push_back(real_matmul_workload(shape, transposed, true, transposed != (shape.batch > 1)));
-      workloads.push_back(real_matmul_workload(shape, transposed, false, shape.rows % 2 == 0));
-    }
+std::vector<Workload> rows() {
+  std::vector<Workload> list;
+  for (const ReductionOp op :
+       {ReductionOp::sum, ReductionOp::mean, ReductionOp::max, ReductionOp::min, ReductionOp::product,
+        ReductionOp::sum_square, ReductionOp::sum_abs, ReductionOp::arg_max, ReductionOp::arg_min}) {
+    list.push_back(reduce_workload(op, DType::f32, {5, 100, 1}));
+    list.push_back(reduce_workload(op, DType::f32, {3, 9, 20}));
+    if (op != ReductionOp::mean) list.push_back(reduce_workload(op, DType::s32, {4, 33, 1}));
   }
-  return workloads;
+  for (const int64_t length : {1, 5, 8, 32, 129, 1000}) {
+    list.push_back(reduce_workload(ReductionOp::sum, DType::f32, {7, length, 1}));
+    list.push_back(reduce_workload(ReductionOp::max, DType::f32, {2, length, 1}));
+  }
+  list.push_back(reduce_workload(ReductionOp::arg_max, DType::f32, {2, 300, 3}));
+  list.back().select_last = true;
+  for (const Rows rows :
+       {Rows{3, 128, 1}, Rows{5, 49, 1}, Rows{2, 3000, 1}, Rows{9, 4, 1}, Rows{2, 21, 12}, Rows{1, 100, 5}}) {
+    list.push_back(rows_workload(OpKind::softmax, rows));
+    list.push_back(list.back());
+    list.back().logarithm = true;
+  }
+  for (const Rows rows : {Rows{5, 768, 1}, Rows{3, 101, 1}, Rows{2, 5000, 1}, Rows{6, 8, 1}}) {
+    list.push_back(rows_workload(OpKind::normalize, rows));
+    list.back().epilogue.bias = true;
+    list.push_back(rows_workload(OpKind::normalize, rows));
+    list.back().centered = false;
+  }
+  return list;
 }
 
-std::vector<Workload> typical_real_products() {
-  return {real_matmul_workload({1, 1024, 1024, 1024}, false, true),
-          real_matmul_workload({1, 1024, 1024, 1024}, false, false),
-          real_matmul_workload({1, 128, 768, 3072}, false, true, true),
-          real_matmul_workload({12, 128, 64, 128}, true, false),
-          real_matmul_workload({12, 128, 128, 64}, false, false),
-          real_matmul_workload({1, 1, 2048, 1000}, false, true, true),
-          real_conv2d_workload({1, 3, 224, 224}, 64, 1, square_window(7, 2, 3)),
-          real_conv2d_workload({1, 64, 56, 56}, 64, 1, square_window(3, 1, 1)),
-          real_conv2d_workload({1, 64, 56, 56}, 256, 1, square_window(1, 1, 0)),
-          real_conv2d_workload({1, 512, 7, 7}, 512, 1, square_window(3, 1, 1)),
-          real_conv2d_workload({1, 2048, 7, 7}, 512, 1, square_window(1, 1, 0)),
-          real_conv2d_workload({1, 96, 112, 112}, 96, 96, square_window(3, 2, 1)),
-          real_conv2d_workload({1, 144, 56, 56}, 144, 144, square_window(3, 1, 1)),
-          real_conv2d_workload({1, 960, 7, 7}, 960, 960, square_window(5, 1, 2)),
-          real_conv2d_workload({1, 128, 56, 56}, 128, 32, square_window(3, 1, 1))};
+std::vector<Workload> images() {
+  std::vector<Workload> list;
+  for (const OpKind kind : {OpKind::real_max_pool, OpKind::real_average_pool}) {
+    list.push_back(pool_workload(kind, 12, square_window(2, 2, 0)));
+    list.push_back(pool_workload(kind, 13, square_window(3, 2, 1)));
+    list.push_back(pool_workload(kind, 12, square_window(3, 1, 1)));
+    list.push_back(pool_workload(kind, 17, square_window(3, 1, 0, 3)));
+    list.push_back(pool_workload(kind, 70, square_window(66, 1, 0)));
+  }
+  list.push_back(pool_workload(OpKind::real_average_pool, 10, square_window(5, 3, 2), true));
+  list.push_back(resample_workload(5, 7, 14, 2));
+  list.push_back(resample_workload(8, 5, 12, 1));
+  list.push_back(resample_workload(3, 9, 4, 6));
+  list.push_back(resample_workload(1, 1, 1, 1));
+  return list;
+}
+
+std::vector<Workload> copies() {
+  return {
+      gather_workload(DType::f32, DType::s64, {1, 50, 64}, 9, true),
+      gather_workload(DType::f32, DType::s32, {3, 10, 6}, 7, false),
+      gather_workload(DType::s64, DType::s64, {2, 10, 1}, 5, false),
+      gather_workload(DType::u8, DType::s32, {2, 11, 24}, 8, false),
+      gather_workload(DType::boolean, DType::s64, {1, 11, 3}, 30, false),
+      join_workload(DType::f32, 3, {4, 8, 16}, 1),
+      join_workload(DType::f32, 1, {3, 5}, 14),
+      join_workload(DType::s8, 5, {3, 2, 7}, 3),
+      join_workload(DType::s64, 2, {1, 2}, 6),
+      join_workload(DType::boolean, 2, {16}, 1),
+      move_workload(DType::s64),
+      move_workload(DType::boolean),
+  };
+}
+
+}  // namespace
+
+std::vector<Workload> real_kernel_workloads() {
+  std::vector<Workload> list;
+  for (const auto& some : {maps(), rows(), images(), copies()}) {
+    list.insert(list.end(), some.begin(), some.end());
+  }
+  return list;
+}
+
+std::vector<Workload> all_light_workloads() {
+  std::vector<Workload> list = light_workloads(), real = real_kernel_workloads();
+  list.insert(list.end(), real.begin(), real.end());
+  return list;
 }
 
 }  // namespace warpwright::testing

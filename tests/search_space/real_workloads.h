@@ -1,27 +1,23 @@
-// Workloads of real_conv2d and real_matmul for the tests of their families.
+// Awkward Workloads of the float32 kinds that light families take, for their tests.
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "src/core/workload.h"
 
 namespace warpwright::testing {
 
-struct MatmulShape {
-  int64_t batch, rows, depth, columns;
-};
+/// Operands that are no constants become inputs.
+Workload map_workload(const std::vector<int64_t>& extents, std::vector<MapOperand> operands,
+                      std::vector<MapInstruction> instructions);
+/// softmax, normalize without bias, or reduce to the sum.
+Workload rows_workload(OpKind kind, Rows rows);
+Workload reduce_workload(ReductionOp op, DType x, Rows rows);
 
-/// x as n, c, h, w.
-Workload real_conv2d_workload(const std::array<int64_t, 4>& x, int64_t outputs, int64_t groups, const Window& window,
-                              bool bias = true);
-/// With `weights` the second operand is a constant.
-Workload real_matmul_workload(const MatmulShape& shape, bool transposed, bool weights, bool bias = false);
+/// Maps, rows, pools, resamples, gathers, joins, and moves of s64 and boolean.
+std::vector<Workload> real_kernel_workloads();
 
-/// Small, over every form that a kernel treats in its own way.
-std::vector<Workload> awkward_real_convolutions();
-std::vector<Workload> awkward_real_matmuls();
-/// Layers of known networks.
-std::vector<Workload> typical_real_products();
+/// light_workloads() and these.
+std::vector<Workload> all_light_workloads();
 
 }  // namespace warpwright::testing
