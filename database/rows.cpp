@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "database/content_key.h"
+#include "src/core/hash.h"
 #include "src/core/json_text.h"
 
 namespace warpwright {
@@ -45,6 +46,14 @@ Fault samples_fault(std::string_view field, const std::vector<double>& samples) 
     if (!std::isfinite(us) || us <= 0 || us > kMostSampleUs) return fmt::format("{}: {} is no time", field, us);
   }
   return std::nullopt;
+}
+
+/// The key of a Workload is a hash of its canonical text (src/core/workload.h); keys of another version are left alone.
+Fault key_fault(const Record& record) {
+  if (!record.workload_key.starts_with("w1-") || record.workload_key == "w1-" + key_hex(record.workload_json)) {
+    return std::nullopt;
+  }
+  return "the workload is not that of its key";
 }
 
 Fault numbers_fault(const Record& record) {
@@ -110,7 +119,7 @@ Fault why_invalid(const Record& record) {
   }
   if (!record.outcome.ok() && !record.warm_samples_us.empty()) return "samples and outcome contradict each other";
   return first(text_fault("workload key", record.workload_key), json_fault("workload", record.workload_json),
-               json_fault("config", record.config_json), text_fault("device", record.device_name),
+               key_fault(record), json_fault("config", record.config_json), text_fault("device", record.device_name),
                text_fault("arch", record.arch), text_fault("target key", record.target_key),
                json_fault("target", record.target_json), text_fault("environment", record.environment),
                text_fault("objective", record.objective), json_fault("conditions", record.conditions),

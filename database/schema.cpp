@@ -135,6 +135,14 @@ CREATE TABLE provenance (            -- outside every key; an anonymous export d
 
 constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
 
+/// Page size (bytes 16 and 17, 1 for 65536) times pages (28 to 31), big-endian.
+int64_t stated_bytes(const std::array<char, 100>& header) {
+  const auto byte = [&](size_t at) { return static_cast<int64_t>(static_cast<unsigned char>(header[at])); };
+  const int64_t page_bytes = byte(16) << 8 | byte(17);
+  const int64_t pages = byte(28) << 24 | byte(29) << 16 | byte(30) << 8 | byte(31);
+  return (page_bytes == 1 ? 65536 : page_bytes) * pages;
+}
+
 }  // namespace
 
 FileHeader read_file_header(const std::filesystem::path& path) {
@@ -152,7 +160,7 @@ FileHeader read_file_header(const std::filesystem::path& path) {
     throw UsageError(fmt::format("{}: is a folder, no database", path.string()));
   header.exists = true;
   std::ifstream file(path, std::ios::binary);
-  std::array<char, 20> bytes{};
+  std::array<char, 100> bytes{};
   if (!file) throw EnvironmentError(fmt::format("{}: cannot be read; check its permissions", path.string()));
   file.read(bytes.data(), bytes.size());
   header.size_bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
@@ -160,6 +168,9 @@ FileHeader read_file_header(const std::filesystem::path& path) {
   header.is_wal = header.is_sqlite && (bytes[18] == 2 || bytes[19] == 2);  // file format, bytes 18 and 19: 2 is WAL
   const auto wal_bytes = std::filesystem::file_size(path.string() + "-wal", error);
   header.has_wal_beside = !error && wal_bytes > 0;
+  const auto journal_bytes = std::filesystem::file_size(path.string() + "-journal", error);
+  const bool is_in_change = header.has_wal_beside || (!error && journal_bytes > 0);
+  header.is_cut = header.is_sqlite && !is_in_change && header.size_bytes < stated_bytes(bytes);
   return header;
 }
 
@@ -234,6 +245,16 @@ int64_t check_layout(const Connection& connection) {
                                  where, version, difference));
   }
   return version;
+}
+
+void refuse_foreign(const std::filesystem::path& path, const FileHeader& header) {
+  if (header.size_bytes > 0 && !header.is_sqlite) {
+    throw UsageError(fmt::format("{}: is no database; it was left as it is", path.string()));
+  }
+  if (header.is_cut) {
+    throw UsageError(fmt::format("{}: was cut: it has {} bytes, fewer than its header says; copy it again",
+                                 path.string(), header.size_bytes));
+  }
 }
 
 void create_if_empty(const Connection& connection) {

@@ -19,9 +19,13 @@ struct FileHeader {
   bool is_sqlite = false;
   bool is_wal = false;          // was last written with a write-ahead log
   bool has_wal_beside = false;  // a non-empty -wal file lies beside it
+  bool is_cut = false;          // has fewer pages than it says, and no journal beside it that would explain that
 };
 /// Throws UsageError for a folder, EnvironmentError for a file that cannot be read.
 FileHeader read_file_header(const std::filesystem::path& path);
+
+/// Throws UsageError for a file that SQLite must not touch: of another format, or cut.
+void refuse_foreign(const std::filesystem::path& path, const FileHeader& header);
 
 /// The schema version of a file that is one of ours and laid out exactly as that version says: no table, index, view or
 /// trigger more or less. Throws UsageError for anything else; changes nothing.

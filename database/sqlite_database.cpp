@@ -36,9 +36,7 @@ std::unique_ptr<Connection> read_into_temporary(const Connection& old) {
 
 std::unique_ptr<Connection> open_to_write(const std::filesystem::path& path) {
   const FileHeader header = read_file_header(path);
-  if (header.size_bytes > 0 && !header.is_sqlite) {
-    throw UsageError(fmt::format("{}: is no database; it was left as it is", path.string()));
-  }
+  refuse_foreign(path, header);
   if (header.is_wal && !header.has_wal_beside) {
     log_warning("{}: its -wal file is missing: the latest records may be lacking", path.string());
   }
@@ -83,10 +81,11 @@ class GroupStream : public RecordStream {
 
 }  // namespace
 
-std::unique_ptr<Connection> open_to_read(const std::filesystem::path& path) {
+std::unique_ptr<Connection> open_as_it_is(const std::filesystem::path& path) {
   const FileHeader header = read_file_header(path);
   if (!header.exists) throw UsageError(fmt::format("{}: there is no such database", path.string()));
-  if (!header.is_sqlite) throw UsageError(fmt::format("{}: is no database; it was left as it is", path.string()));
+  if (header.size_bytes == 0) throw UsageError(fmt::format("{}: is no database: it is empty", path.string()));
+  refuse_foreign(path, header);
   // Without a log beside it nobody writes now: no lock, no file beside it, so that a read-only folder will do.
   const bool is_still = header.is_wal && !header.has_wal_beside;
   if (is_still) {
@@ -98,7 +97,7 @@ std::unique_ptr<Connection> open_to_read(const std::filesystem::path& path) {
   const auto access = is_still ? Connection::Access::read_immutable : Connection::Access::read_only;
   auto connection = std::make_unique<Connection>(path, access);
   try {
-    if (check_layout(*connection) < kSchemaVersion) return read_into_temporary(*connection);
+    check_layout(*connection);
   } catch (const EnvironmentError& error) {
     if (!header.has_wal_beside) throw;
     throw EnvironmentError(
@@ -107,6 +106,12 @@ std::unique_ptr<Connection> open_to_read(const std::filesystem::path& path) {
                     error.what()));
   }
   return connection;
+}
+
+std::unique_ptr<Connection> open_to_read(const std::filesystem::path& path) {
+  std::unique_ptr<Connection> connection = open_as_it_is(path);
+  const bool is_old = connection->integer("PRAGMA user_version") < kSchemaVersion;
+  return is_old ? read_into_temporary(*connection) : std::move(connection);
 }
 
 SqliteDatabase::SqliteDatabase(const std::filesystem::path& path, OpenMode mode, const LocalFileSystem& is_local)
@@ -147,21 +152,34 @@ void SqliteDatabase::begin_writing(bool wal) {
   connection_->execute("PRAGMA foreign_keys = ON");
 }
 
+namespace {
+
+constexpr std::chrono::seconds kMostTimeToLeaveWal(3);
+
+/// Leaving WAL needs the file alone. Of several writers that end at once the last does it: none holds the file while it
+/// waits for the others. With a writer that goes on it is given up, and that one does it at its end.
+void leave_wal(const std::filesystem::path& path) {
+  const auto deadline = std::chrono::steady_clock::now() + kMostTimeToLeaveWal;
+  std::minstd_rand random(std::random_device{}());
+  for (int most_pause_ms = 4; read_file_header(path).is_wal; most_pause_ms = std::min(2 * most_pause_ms, 64)) {
+    {
+      const Connection connection(path, Connection::Access::read_write);
+      sqlite3_busy_timeout(connection.handle(), 0);
+      if (connection.try_execute("PRAGMA journal_mode = DELETE") == SQLITE_OK) return;
+    }
+    if (std::chrono::steady_clock::now() > deadline) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1 + random() % static_cast<unsigned>(most_pause_ms)));
+  }
+}
+
+}  // namespace
+
 void SqliteDatabase::close() {
   if (!connection_) return;
   writer_.reset();
-  if (mode_ == OpenMode::read_write) {
-    connection_->try_execute("PRAGMA wal_checkpoint(TRUNCATE)");
-    // Leaving WAL needs the file alone. With another writer at work the last one to close does it; two that close at
-    // the same moment each wait a little for the other.
-    sqlite3_busy_timeout(connection_->handle(), 0);
-    for (int attempt = 0; attempt < 5; ++attempt) {
-      const int status = connection_->try_execute("PRAGMA journal_mode = DELETE");
-      if ((status & 0xff) != SQLITE_BUSY && (status & 0xff) != SQLITE_LOCKED) break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(4 << attempt));
-    }
-  }
+  if (mode_ == OpenMode::read_write) connection_->try_execute("PRAGMA wal_checkpoint(TRUNCATE)");
   connection_.reset();
+  if (mode_ == OpenMode::read_write) leave_wal(path_);
 }
 
 const Connection& SqliteDatabase::connection() const {

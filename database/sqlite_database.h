@@ -17,7 +17,9 @@
 
 namespace warpwright {
 
-/// A connection for reading, after all checks. A file of an older schema is read into a temporary database of today's.
+/// A connection for reading, after all checks, to a database of any version that ever was.
+std::unique_ptr<Connection> open_as_it_is(const std::filesystem::path& path);
+/// The same to today's layout: a file of an older schema is read into a temporary database of today's.
 std::unique_ptr<Connection> open_to_read(const std::filesystem::path& path);
 
 class SqliteDatabase : public Database {

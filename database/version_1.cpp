@@ -159,31 +159,50 @@ RunRow run_of(const Statement& row) {
   return run;
 }
 
-}  // namespace
-
-void read_version_1(const Connection& connection, const std::function<void(Row)>& take,
-                    const std::function<void(const std::string& why)>& damaged) {
-  Statement runs = connection.prepare(
+void read_runs(const Connection& connection, const TakeRow& take) {
+  Statement rows = connection.prepare(
       "SELECT uid, model_digest, device_name, seed, limits_json, model_name, started_utc, heartbeat_utc, ended_utc, "
       "end_reason FROM runs ORDER BY id");
-  while (runs.step()) take(run_of(runs));
+  while (rows.step()) take(run_of(rows));
+}
+
+void read_records(const Connection& connection, const TakeRow& take, const TakeDamaged& damaged) {
   Statement records = connection.prepare(kSelectRecords);
   Statement samples = connection.prepare("SELECT us FROM samples WHERE record_key = ? ORDER BY position");
   while (records.step()) {
     try {
       take(record_of(records, samples));
     } catch (const UsageError& error) {  // an unknown name
-      damaged(error.what());
+      damaged({"record", error.what()});
     }
   }
+}
+
+void read_trials(const Connection& connection, const TakeRow& take) {
   Statement trials = connection.prepare(
       "SELECT r.uid, t.trial_index, t.record_key, t.is_default FROM trials t JOIN runs r ON r.id = t.run_id "
-      "ORDER BY t.run_id, t.trial_index");
+      "ORDER BY r.uid, t.trial_index");
   while (trials.step()) {
     take(TrialRow{trials.text(0), trials.integer(1), trials.text(2), trials.integer(3) != 0});
   }
-  Statement retractions = connection.prepare("SELECT record_key, reason FROM retractions ORDER BY record_key, reason");
-  while (retractions.step()) take(RetractionRow{retractions.text(0), retractions.text(1)});
+}
+
+}  // namespace
+
+void read_version_1(const Connection& connection, RowPart part, const TakeRow& take, const TakeDamaged& damaged) {
+  switch (part) {
+    case RowPart::runs:
+      return read_runs(connection, take);
+    case RowPart::records:
+      return read_records(connection, take, damaged);
+    case RowPart::trials:
+      return read_trials(connection, take);
+    case RowPart::marks: {
+      Statement rows = connection.prepare("SELECT record_key, reason FROM retractions ORDER BY record_key, reason");
+      while (rows.step()) take(RetractionRow{rows.text(0), rows.text(1)});
+      return;
+    }
+  }
 }
 
 }  // namespace warpwright

@@ -1,19 +1,15 @@
 // Schema version 1: its tables, and its rows as those of today.
 #pragma once
 
-#include <functional>
-#include <string>
-
-#include "database/rows.h"
+#include "database/row_reader.h"
 #include "database/sqlite.h"
 
 namespace warpwright {
 
 extern const char* const kVersion1Tables;
 
-/// All rows of a database of version 1 but retracted records, valid or not. `damaged` hears why a record cannot even be
+/// Rows of a database of version 1 but retracted records, valid or not. `damaged` hears of records that cannot even be
 /// taken for one.
-void read_version_1(const Connection& connection, const std::function<void(Row)>& take,
-                    const std::function<void(const std::string& why)>& damaged);
+void read_version_1(const Connection& connection, RowPart part, const TakeRow& take, const TakeDamaged& damaged);
 
 }  // namespace warpwright

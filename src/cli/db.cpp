@@ -1,231 +1,47 @@
-// warpwright db: looks into databases; writes nothing.
-#include <fmt/format.h>
+// warpwright db: the list of its verbs.
+#include <array>
 
-#include <memory>
-
-#include "database/database.h"
-#include "src/cli/arguments.h"
-#include "src/cli/table.h"
-#include "src/cli/verb.h"
-#include "src/core/config.h"
+#include "src/cli/db_verbs.h"
 #include "src/core/error.h"
-#include "src/core/json_text.h"
-#include "src/core/printable.h"
-#include "src/core/workload.h"
 
 namespace warpwright {
 namespace {
 
-struct Options {
-  std::vector<std::string> databases;
-  std::string database, record, task, outcome, arch;
-  int limit = 20;
-  bool json = false;
+struct DbVerb {
+  const char* name;
+  VerbBody (*set_up)(CLI::App& app);
+  const char* help;
 };
 
-std::unique_ptr<Database> open(const Options& options) {
-  return open_databases(Paths(options.databases.begin(), options.databases.end()));
-}
-
-/// Text of a stored Workload or Config; what cannot be read is shown as it is.
-std::string workload_text(const std::string& json) {
-  try {
-    return workload_from_json(parse_json(json)).summary();
-  } catch (const std::exception&) {
-    return "(unreadable) " + json.substr(0, 60);
-  }
-}
-
-std::string config_text(const std::string& json) {
-  try {
-    return summary(config_from_json(parse_json(json)));
-  } catch (const std::exception&) {
-    return "(unreadable) " + json.substr(0, 60);
-  }
-}
-
-double us_of(const Record& record) {
-  return record.outcome.ok() && !record.outcome.samples_us.empty() ? record.outcome.median_us() : 0;
-}
-
-/// Parsed where it is JSON, else as text.
-Json embedded(const std::string& text) {
-  Json json = try_parse_json(text);
-  return json.is_discarded() ? Json(text) : json;
-}
-
-Json record_json(const Record& record) {
-  Json json{{"key", record.content_key},
-            {"workload_key", record.workload_key},
-            {"workload", embedded(record.workload_json)},
-            {"config", embedded(record.config_json)},
-            {"device", record.device_name},
-            {"arch", record.arch},
-            {"evidence", std::string(name(record.evidence))},
-            {"environment", record.environment},
-            {"outcome", std::string(name(record.outcome.kind))},
-            {"message", record.outcome.message},
-            {"samples_us", record.outcome.samples_us},
-            {"limited_by", record.outcome.limited_by},
-            {"objective", record.objective},
-            {"source_hash", record.source_hash},
-            {"ptx_hash", record.ptx_hash},
-            {"cubin_hash", record.cubin_hash},
-            {"registers", record.registers},
-            {"spill_bytes", record.spill_bytes},
-            {"smem_bytes", record.smem_bytes},
-            {"run", record.run_id},
-            {"trial", record.trial_index},
-            {"is_default", record.is_default}};
-  if (us_of(record) > 0) json["median_us"] = us_of(record);
-  return json;
-}
-
-void print_records(const std::vector<Record>& records, const std::string& schema, bool json) {
-  if (json) {
-    Json list = Json::array();
-    for (const Record& record : records) list.push_back(record_json(record));
-    fmt::print("{}\n", json_document(Json{{"schema", schema}, {"records", list}}));
-    return;
-  }
-  Table table({"record", "workload", "device", "evidence", "outcome", ">us", "limited by", "config"});
-  for (const Record& record : records) {
-    table.add({record.content_key.substr(0, 12), workload_text(record.workload_json), record.device_name,
-               std::string(name(record.evidence)), std::string(name(record.outcome.kind)), us_text(us_of(record)),
-               record.outcome.limited_by, config_text(record.config_json)});
-  }
-  table.print();
-}
-
-Json run_json(const RunInfo& run) {
-  return {{"id", run.id},
-          {"model", run.model_name},
-          {"model_digest", run.key.model_digest},
-          {"device", run.key.device_name},
-          {"seed", run.key.seed},
-          {"limits", run.key.limits},
-          {"started", run.started_utc},
-          {"heartbeat", run.heartbeat_utc},
-          {"ended", run.ended_utc},
-          {"end_reason", run.end_reason},
-          {"trials", run.trials_done}};
-}
-
-int stats(const Options& options) {
-  const auto database = open(options);
-  const Statistics statistics = database->statistics();
-  if (options.json) {
-    Json runs = Json::array();
-    for (const RunInfo& run : database->runs()) runs.push_back(run_json(run));
-    fmt::print("{}\n", json_document(Json{{"schema", "warpwright.db-stats/1"},
-                                          {"workloads", statistics.workloads},
-                                          {"records", statistics.records},
-                                          {"ok", statistics.ok},
-                                          {"by_outcome", statistics.by_outcome},
-                                          {"by_device", statistics.by_device},
-                                          {"runs", runs}}));
-    return kDone;
-  }
-  fmt::print("{} workloads, {} records ({} ok), {} runs\n", statistics.workloads, statistics.records, statistics.ok,
-             statistics.runs);
-  for (const auto& [outcome, count] : statistics.by_outcome) fmt::print("  outcome {}: {}\n", outcome, count);
-  for (const auto& [device, count] : statistics.by_device) fmt::print("  device {}: {}\n", device, count);
-  for (const RunInfo& run : database->runs()) {
-    fmt::print("  run {}: {} on {}, seed {}, {} trials, {}\n", run.id, run.model_name, run.key.device_name,
-               run.key.seed, run.trials_done, run.end_reason.empty() ? "not ended" : "ended: " + run.end_reason);
-  }
-  return kDone;
-}
-
-int list(const Options& options) {
-  if (!options.outcome.empty()) outcome_kind_from_name(options.outcome);
-  print_records(open(options)->list(options.task, options.outcome, options.limit), "warpwright.db-list/1",
-                options.json);
-  return kDone;
-}
-
-int best(const Options& options) {
-  const auto database = open(options);
-  std::vector<std::string> tasks = database->workload_keys();
-  if (!options.task.empty()) {
-    if (std::find(tasks.begin(), tasks.end(), options.task) == tasks.end()) {
-      throw UsageError(fmt::format("no record of task {}; `db list` shows what there is", options.task));
-    }
-    tasks = {options.task};
-  }
-  std::vector<Record> records;
-  for (const std::string& task : tasks) {
-    std::vector<std::string> architectures{options.arch};
-    if (options.arch.empty()) {
-      architectures.clear();
-      for (const Record& record : database->records(task)) {
-        if (std::find(architectures.begin(), architectures.end(), record.arch) == architectures.end()) {
-          architectures.push_back(record.arch);
-        }
-      }
-    }
-    for (const std::string& arch : architectures) {
-      for (Record& record : database->best(task, arch, options.task.empty() ? 1 : options.limit)) {
-        records.push_back(std::move(record));
-      }
-    }
-  }
-  print_records(records, "warpwright.db-best/1", options.json);
-  return kDone;
-}
-
-int show(const Options& options) {
-  const auto record = open_database(options.database, OpenMode::read_only)->find(options.record);
-  if (!record) throw UsageError(fmt::format("no record whose key begins with {}", options.record));
-  Json json = record_json(*record);
-  json["schema"] = "warpwright.db-show/1";
-  if (options.json) {
-    fmt::print("{}\n", json_document(json));
-    return kDone;
-  }
-  json.erase("schema");
-  for (const auto& [field, value] : json.items()) {
-    fmt::print("{:13} {}\n", field,
-               printable(value.is_string() ? value.get<std::string>()
-                                           : value.dump(-1, ' ', false, Json::error_handler_t::replace)));
-  }
-  if (!record->outcome.log.empty()) fmt::print("log\n{}\n", record->outcome.log);
-  return kDone;
-}
-
-CLI::App* add(CLI::App& app, const char* verb, const char* help, Options& options) {
-  CLI::App* sub = app.add_subcommand(verb, help);
-  sub->add_flag("--json", options.json, "print JSON");
-  return sub;
-}
+constexpr std::array<DbVerb, 12> kVerbs{{
+    {"stats", db_stats_verb, "what is in the databases"},
+    {"list", db_list_verb, "records, newest first"},
+    {"best", db_best_verb, "the fastest record of each task, or of one"},
+    {"show", db_show_verb, "all of one record, with its log"},
+    {"runs", db_runs_verb, "runs and how they ended"},
+    {"diff", db_diff_verb, "two runs side by side: what moved beyond noise, what to tune next"},
+    {"merge", db_merge_verb, "the union of databases, in a new one"},
+    {"retract", db_retract_verb, "take a record or a run out for good, through every later merge"},
+    {"export", db_export_verb, "all rows as JSON lines"},
+    {"import", db_import_verb, "JSON lines into a new database"},
+    {"check", db_check_verb, "look for damage, Configs that are illegal today, foreign rows"},
+    {"migrate", db_migrate_verb, "an older database into a new one of today's schema"},
+}};
 
 }  // namespace
 
 VerbBody db_verb(CLI::App& app) {
-  auto options = std::make_shared<Options>();
   app.require_subcommand(1);
-  CLI::App* stats_app = add(app, "stats", "what is in the databases", *options);
-  CLI::App* list_app = add(app, "list", "records, newest first", *options);
-  CLI::App* best_app = add(app, "best", "the fastest record of each task, or of one", *options);
-  CLI::App* show_app = add(app, "show", "all of one record", *options);
-  for (CLI::App* sub : {stats_app, list_app, best_app}) {
-    sub->add_option("databases", options->databases, "database files, read as if merged")->required();
+  std::array<std::pair<CLI::App*, VerbBody>, kVerbs.size()> verbs;
+  for (size_t i = 0; i < kVerbs.size(); ++i) {
+    CLI::App* verb = app.add_subcommand(kVerbs[i].name, kVerbs[i].help);
+    verbs[i] = {verb, kVerbs[i].set_up(*verb)};
   }
-  show_app->add_option("database", options->database, "database file")->required();
-  show_app->add_option("record", options->record, "key of the record, or its beginning")->required();
-  for (CLI::App* sub : {list_app, best_app}) {
-    sub->add_option("--task", options->task, "only this task (key as in `extract`)");
-    sub->add_option("--limit", options->limit, sub == best_app ? "with --task: at most so many" : "at most so many")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
-  }
-  list_app->add_option("--outcome", options->outcome, "only this outcome, e.g. ok or wrong_result");
-  best_app->add_option("--arch", options->arch, "only this architecture, e.g. sm_89");
-  return [options, stats_app, list_app, best_app] {
-    if (stats_app->parsed()) return stats(*options);
-    if (list_app->parsed()) return list(*options);
-    if (best_app->parsed()) return best(*options);
-    return show(*options);
+  return [verbs] {
+    for (const auto& [app, body] : verbs) {
+      if (app->parsed()) return body();
+    }
+    throw InternalError("no verb of db was parsed");
   };
 }
 

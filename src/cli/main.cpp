@@ -25,7 +25,7 @@ constexpr std::array<Verb, 9> kVerbs{{
     {"run", run_verb, "run a model or a package on .npy inputs"},
     {"bench", bench_verb, "time a package, whole and by kernel"},
     {"verify", verify_verb, "compare a package with the reference or with expected outputs"},
-    {"db", db_verb, "look into databases: stats, list, best, show"},
+    {"db", db_verb, "databases: look into them, merge, export, check"},
     {"worker", worker_verb, ""},  // started by the program itself; not in the help
 }};
 

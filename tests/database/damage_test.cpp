@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 
+#include "database/check.h"
 #include "database/database.h"
 #include "database/schema.h"
 #include "src/core/error.h"
@@ -35,7 +36,7 @@ class DamageTest : public ::testing::Test {
   template <typename E>
   std::string message(OpenMode mode) const {
     try {
-      open_database(file(), mode)->records("w1-aa");
+      open_database(file(), mode)->records(workload_key());
     } catch (const E& error) {
       return error.what();
     }
@@ -99,22 +100,80 @@ TEST_F(DamageTest, ATruncatedFileIsNamedAndNotOverwritten) {
   }
 }
 
-TEST_F(DamageTest, FlippedBytesNeverCrash) {
+TEST_F(DamageTest, FlippedBytesInEachPageNeverCrashNorGiveWrongRecords) {
   fill(60);
   const std::string whole = read_file(file());
   int survived = 0, refused = 0;
-  for (size_t at = 4000; at < whole.size(); at += 997) {
-    std::string flipped = whole;
-    for (size_t i = at; i < std::min(at + 4, whole.size()); ++i) flipped[i] = static_cast<char>(~flipped[i]);
-    write_file(file(), flipped);
-    try {
-      survived += open_database(file(), OpenMode::read_only)->records("w1-aa").size() <= 60;
-    } catch (const UsageError&) {
-      ++refused;
+  constexpr size_t kPage = 4096;
+  for (size_t page = 0; page < whole.size() / kPage; ++page) {
+    for (const size_t offset : {size_t{page == 0 ? 101U : 1U}, size_t{10}, kPage / 2, kPage - 40}) {
+      std::string flipped = whole;
+      for (size_t i = 0; i < 4; ++i)
+        flipped[page * kPage + offset + i] = static_cast<char>(~flipped[page * kPage + offset + i]);
+      write_file(file(), flipped);
+      try {
+        ::testing::internal::CaptureStderr();
+        for (const Record& record : open_database(file(), OpenMode::read_only)->records(workload_key())) {
+          EXPECT_EQ(record.outcome.samples_us, make_record(0).outcome.samples_us);
+        }
+        ++survived;
+      } catch (const UsageError&) {
+        ++refused;
+      }
+      ::testing::internal::GetCapturedStderr();
+      EXPECT_EQ(read_file(file()), flipped);
     }
   }
   EXPECT_GT(survived, 0);
-  SUCCEED() << survived << " read, " << refused << " refused";
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(DamageTest, ATruncationAtAnyLengthIsAClearErrorOrAWholeFile) {
+  fill(20);
+  const std::string whole = read_file(file());
+  for (size_t size = 1; size < whole.size(); size += 1021) {
+    write_file(file(), whole.substr(0, size));
+    EXPECT_THAT(message<UsageError>(OpenMode::read_only), HasSubstr(file().string())) << size;
+    EXPECT_EQ(read_file(file()).size(), size);
+  }
+}
+
+TEST_F(DamageTest, AViewOrATriggerIsRefused) {
+  for (const char* sql :
+       {"CREATE VIEW v AS SELECT 1", "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM records; END",
+        "CREATE INDEX i ON records (lower(outcome))", "CREATE TABLE more (x)",
+        "DROP TABLE samples; CREATE VIEW samples AS SELECT 1 AS record_id, 0 AS is_warm, 0 AS position, 1.0 AS us"}) {
+    std::filesystem::remove(file());
+    fill(1);
+    execute_sql(file(), sql);
+    const std::string before = read_file(file());
+    for (const OpenMode mode : {OpenMode::read_only, OpenMode::read_write}) {
+      EXPECT_THAT(message<UsageError>(mode), HasSubstr("not laid out as version")) << sql;
+    }
+    EXPECT_EQ(read_file(file()), before);
+  }
+}
+
+TEST_F(DamageTest, AnAbsurdValueIsRefused) {
+  fill(2);
+  execute_sql(file(), "UPDATE records SET log = hex(zeroblob(3000000)) WHERE id = 1");
+  EXPECT_THAT(message<UsageError>(OpenMode::read_only), HasSubstr("more than"));
+}
+
+TEST_F(DamageTest, CheckNamesWhatIsWrong) {
+  fill(5);
+  EXPECT_TRUE(check_database(file(), [](const Record&) {}).faults.empty());
+  execute_sql(file(), "UPDATE records SET median_us = 1 WHERE id = 1");
+  execute_sql(file(), "UPDATE records SET registers = 65 WHERE id = 2");
+  execute_sql(file(), "UPDATE records SET space = 'f/9' WHERE id = 3");
+  execute_sql(file(), "INSERT INTO trials VALUES (7, 1, 99)");
+  const CheckReport report = check_database(file(), [](const Record&) {});
+  EXPECT_EQ(report.records, 4);
+  EXPECT_EQ(report.faults.at("record: wrong median"), 1);
+  EXPECT_EQ(report.faults.at("record: wrong space"), 1);
+  EXPECT_EQ(report.faults.at("record: its content is not that of its key"), 1);
+  EXPECT_EQ(report.faults.at("a row of trials refers to nothing in runs"), 1);
+  EXPECT_EQ(report.faults.at("a row of trials refers to nothing in records"), 1);
 }
 
 TEST_F(DamageTest, DamagedRowsAreSkippedAndTheRestIsRead) {
@@ -125,7 +184,7 @@ TEST_F(DamageTest, DamagedRowsAreSkippedAndTheRestIsRead) {
   execute_sql(file(), "DELETE FROM samples WHERE record_id = 4");
   auto database = open_database(file(), OpenMode::read_only);
   ::testing::internal::CaptureStderr();
-  const std::vector<Record> records = database->records("w1-aa");
+  const std::vector<Record> records = database->records(workload_key());
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               AllOf(HasSubstr("config is no JSON object"), HasSubstr("'splendid' is no outcome"),
                     HasSubstr("its content is not that of its key"), HasSubstr("samples and outcome contradict")));
@@ -136,7 +195,7 @@ TEST_F(DamageTest, DamagedRowsAreSkippedAndTheRestIsRead) {
 TEST_F(DamageTest, ARowWithoutItsWorkloadIsSkipped) {
   fill(2);
   execute_sql(file(), "DELETE FROM workloads");
-  EXPECT_TRUE(open_database(file(), OpenMode::read_only)->records("w1-aa").empty());
+  EXPECT_TRUE(open_database(file(), OpenMode::read_only)->records(workload_key()).empty());
 }
 
 TEST_F(DamageTest, AMissingColumnIsNamed) {
@@ -156,9 +215,9 @@ TEST_F(DamageTest, AWriterUsesALogAndReadersSeeItsCommits) {
   auto writer = open_database(file(), OpenMode::read_write);
   writer->add(make_record(1));
   EXPECT_TRUE(read_file_header(file()).is_wal);
-  EXPECT_EQ(open_database(file(), OpenMode::read_only)->records("w1-aa").size(), 1u);
+  EXPECT_EQ(open_database(file(), OpenMode::read_only)->records(workload_key()).size(), 1u);
   writer->add(make_record(2));
-  EXPECT_EQ(open_database(file(), OpenMode::read_only)->records("w1-aa").size(), 2u);
+  EXPECT_EQ(open_database(file(), OpenMode::read_only)->records(workload_key()).size(), 2u);
 }
 
 TEST_F(DamageTest, ACopyWithoutItsLogSaysSo) {
@@ -170,7 +229,7 @@ TEST_F(DamageTest, ACopyWithoutItsLogSaysSo) {
   ::testing::internal::CaptureStderr();
   auto reader = open_database(copy, OpenMode::read_only);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("-wal file is missing"));
-  EXPECT_EQ(reader->records("w1-aa").size(), 3u);
+  EXPECT_EQ(reader->records(workload_key()).size(), 3u);
   EXPECT_FALSE(std::filesystem::exists(copy.string() + "-wal"));
 }
 
@@ -198,7 +257,7 @@ TEST_F(DamageTest, AReadOnlyFolderCanBeRead) {
   chmod(folder_.path().c_str(), 0555);
   EXPECT_EQ(as_nobody([&] {
               if (access(folder_.path().c_str(), W_OK) == 0) return false;  // the test would show nothing
-              return open_database(file(), OpenMode::read_only)->records("w1-aa").size() == 3;
+              return open_database(file(), OpenMode::read_only)->records(workload_key()).size() == 3;
             }),
             0);
   EXPECT_EQ(as_nobody([&] {
@@ -213,7 +272,8 @@ TEST_F(DamageTest, AReadOnlyFolderCanBeRead) {
   execute_sql(file(), "PRAGMA journal_mode = WAL");  // its mark stays in the header, the log goes with the last reader
   chmod(file().c_str(), 0444);
   ASSERT_TRUE(read_file_header(file()).is_wal);
-  EXPECT_EQ(as_nobody([&] { return open_database(file(), OpenMode::read_only)->records("w1-aa").size() == 3; }), 0);
+  EXPECT_EQ(as_nobody([&] { return open_database(file(), OpenMode::read_only)->records(workload_key()).size() == 3; }),
+            0);
   chmod(folder_.path().c_str(), 0700);
 }
 
@@ -255,13 +315,13 @@ TEST_F(DamageTest, AFullDiskIsSaidAndCostsNothingThatWasCommitted) {
       message = error.what();
     }
     EXPECT_THAT(message, AllOf(HasSubstr(path.string()), HasSubstr("full")));
-    EXPECT_EQ(database->records("w1-aa").size(), committed);
+    EXPECT_EQ(database->records(workload_key()).size(), committed);
     std::filesystem::remove(ballast);
     record.config_json = make_record(5000).config_json;
     EXPECT_NO_THROW(database->add(record));
     database->close();
   }
-  EXPECT_EQ(open_database(path, OpenMode::read_only)->records("w1-aa").size(), committed + 1);
+  EXPECT_EQ(open_database(path, OpenMode::read_only)->records(workload_key()).size(), committed + 1);
   umount(disk.c_str());
 }
 

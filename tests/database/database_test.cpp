@@ -6,8 +6,10 @@
 
 #include "database/content_key.h"
 #include "database/file_system.h"
+#include "database/sqlite_database.h"
 #include "src/core/error.h"
 #include "src/core/file.h"
+#include "src/core/hash.h"
 #include "tests/database/record_fixture.h"
 
 namespace warpwright {
@@ -50,7 +52,7 @@ TEST_F(DatabaseTest, GivesBackWhatWasAdded) {
   const std::string key = database->add(record);
   database->close();
 
-  const Record back = read()->records("w1-aa").at(0);
+  const Record back = read()->records(workload_key()).at(0);
   EXPECT_EQ(back.content_key, key);
   EXPECT_EQ(back.workload_json, record.workload_json);
   EXPECT_EQ(back.config_json, record.config_json);
@@ -80,7 +82,7 @@ TEST_F(DatabaseTest, GivesBackWhatWasAdded) {
 TEST_F(DatabaseTest, KeepsFailuresWithTheirLogs) {
   auto database = write();
   database->add(failed_record(1, OutcomeKind::compile_error));
-  const Record back = database->records("w1-aa").at(0);
+  const Record back = database->records(workload_key()).at(0);
   EXPECT_EQ(back.outcome.kind, OutcomeKind::compile_error);
   EXPECT_EQ(back.outcome.message, "did not go");
   EXPECT_EQ(back.outcome.log, "a log");
@@ -114,7 +116,7 @@ TEST_F(DatabaseTest, ContentKeyIsOfWhatWasMeasuredOnly) {
   EXPECT_EQ(content_key(same), key);
   EXPECT_NE(content_key(make_record(2)), key);
   EXPECT_NE(content_key(make_record(1, 11)), key);
-  EXPECT_NE(content_key(make_record(1, 10, "w1-bb")), key);
+  EXPECT_NE(content_key(make_record(1, 10, "b")), key);
   Record other = make_record(1);
   other.evidence = Evidence::silicon;
   EXPECT_NE(content_key(other), key);
@@ -127,13 +129,15 @@ TEST_F(DatabaseTest, ContentKeyIsOfWhatWasMeasuredOnly) {
 }
 
 TEST_F(DatabaseTest, ContentKeyStaysTheSameAcrossVersions) {
-  EXPECT_EQ(content_key(make_record(1)), "f89ee2337554270b327376c1df81ab5b33bd66315f14927e36bf86df4ba92ca7");
+  Record record = make_record(1);
+  record.workload_key = "w1-aa";
+  EXPECT_EQ(content_key(record), "f89ee2337554270b327376c1df81ab5b33bd66315f14927e36bf86df4ba92ca7");
 }
 
 TEST_F(DatabaseTest, EqualRecordsAreOneRow) {
   auto database = write();
   EXPECT_EQ(database->add(make_record(1)), database->add(make_record(1)));
-  EXPECT_EQ(database->records("w1-aa").size(), 1u);
+  EXPECT_EQ(database->records(workload_key()).size(), 1u);
   EXPECT_EQ(database->statistics().records, 1);
 }
 
@@ -146,9 +150,9 @@ TEST_F(DatabaseTest, BestIsSortedByMedianAndHoldsOnlyTheArch) {
   Record foreign = make_record(5, 1);
   foreign.arch = "sm_80";
   database->add(foreign);
-  EXPECT_EQ(keys_of(database->best("w1-aa", "sm_89", 2)), (std::vector<std::string>{fastest, second}));
-  EXPECT_EQ(database->best("w1-aa", "", 10).size(), 4u);
-  EXPECT_TRUE(database->best("w1-zz", "sm_89", 2).empty());
+  EXPECT_EQ(keys_of(database->best(workload_key(), "sm_89", 2)), (std::vector<std::string>{fastest, second}));
+  EXPECT_EQ(database->best(workload_key(), "", 10).size(), 4u);
+  EXPECT_TRUE(database->best(workload_key("z"), "sm_89", 2).empty());
 }
 
 TEST_F(DatabaseTest, ListsAndFinds) {
@@ -157,7 +161,7 @@ TEST_F(DatabaseTest, ListsAndFinds) {
   const std::string second = database->add(failed_record(2, OutcomeKind::crashed));
   EXPECT_EQ(keys_of(database->list("", "", 10)), (std::vector<std::string>{second, first}));
   EXPECT_EQ(keys_of(database->list("", "", 1)), (std::vector<std::string>{second}));
-  EXPECT_EQ(keys_of(database->list("w1-aa", "ok", 10)), (std::vector<std::string>{first}));
+  EXPECT_EQ(keys_of(database->list(workload_key(), "ok", 10)), (std::vector<std::string>{first}));
   EXPECT_THROW(database->list("", "fine", 10), UsageError);
   EXPECT_EQ(database->find(first.substr(0, 12))->content_key, first);
   EXPECT_EQ(database->find("0123456789abcdef0123"), std::nullopt);
@@ -210,7 +214,7 @@ TEST_F(DatabaseTest, ARecordOfTwoRunsCountsInBoth) {
     record.trial_index = static_cast<int64_t>(seed);
     database->add(record);
   }
-  EXPECT_EQ(database->records("w1-aa").size(), 1u);
+  EXPECT_EQ(database->records(workload_key()).size(), 1u);
   EXPECT_EQ(database->list("", "", 10).size(), 1u);
   for (const RunInfo& run : database->runs()) {
     EXPECT_EQ(run.trials_done, 1);
@@ -224,7 +228,7 @@ TEST_F(DatabaseTest, RetractedRecordsCountNoMore) {
   const std::string key = database->add(make_record(1, 5));
   database->add(make_record(2, 10));
   database->retract(key, "overheated");
-  EXPECT_EQ(database->best("w1-aa", "sm_89", 1)[0].outcome.median_us(), 11);
+  EXPECT_EQ(database->best(workload_key(), "sm_89", 1)[0].outcome.median_us(), 11);
   EXPECT_EQ(database->statistics().records, 1);
   EXPECT_EQ(database->find(key), std::nullopt);
 }
@@ -234,8 +238,8 @@ TEST_F(DatabaseTest, SeveralFilesReadAsOne) {
   auto b = write("b.db");
   a->add(make_record(1, 30));
   b->add(make_record(1, 30));
-  b->add(make_record(2, 10, "w1-aa"));
-  b->add(make_record(3, 10, "w1-bb"));
+  b->add(make_record(2, 10, "a"));
+  b->add(make_record(3, 10, "b"));
   const std::string bad = a->add(make_record(4, 1));
   b->retract(bad, "wrong");
   a->begin_run(make_run_key(1), "m");
@@ -244,10 +248,10 @@ TEST_F(DatabaseTest, SeveralFilesReadAsOne) {
   b->close();
   for (const auto& order : {std::vector{file("a.db"), file("b.db")}, std::vector{file("b.db"), file("a.db")}}) {
     auto merged = open_databases(order);
-    EXPECT_EQ(merged->records("w1-aa").size(), 2u);
-    EXPECT_EQ(merged->best("w1-aa", "sm_89", 1)[0].outcome.median_us(), 11);
-    EXPECT_EQ(merged->workload_keys(), (std::vector<std::string>{"w1-aa", "w1-bb"}));
-    EXPECT_EQ(merged->workload_json("w1-bb"), R"({"kind":"conv2d"})");
+    EXPECT_EQ(merged->records(workload_key()).size(), 2u);
+    EXPECT_EQ(merged->best(workload_key(), "sm_89", 1)[0].outcome.median_us(), 11);
+    EXPECT_THAT(merged->workload_keys(), ::testing::UnorderedElementsAre(workload_key(), workload_key("b")));
+    EXPECT_EQ(merged->workload_json(workload_key("b")), workload_json("b"));
     EXPECT_EQ(merged->statistics().records, 3);
     EXPECT_EQ(merged->statistics().runs, 2);
     EXPECT_EQ(merged->runs().size(), 2u);
@@ -255,9 +259,136 @@ TEST_F(DatabaseTest, SeveralFilesReadAsOne) {
   }
   auto writing = open_databases({file("a.db"), file("b.db")}, OpenMode::read_write);
   writing->add(make_record(9));
-  EXPECT_EQ(writing->records("w1-aa").size(), 3u);
+  EXPECT_EQ(writing->records(workload_key()).size(), 3u);
   writing->close();
-  EXPECT_EQ(read("b.db")->records("w1-aa").size(), 2u);
+  EXPECT_EQ(read("b.db")->records(workload_key()).size(), 2u);
+}
+
+TEST_F(DatabaseTest, GroupsStreamFromTheFastestOn) {
+  auto database = write();
+  const std::string slow = database->add(make_record(1, 30)), fast = database->add(make_record(2, 10));
+  database->add(failed_record(3, OutcomeKind::crashed));
+  Record newer = make_record(4, 5);
+  newer.config_json = R"({"family":"f","knobs":{"n":4},"space_version":2})";
+  database->add(newer);
+  Record foreign = make_record(5, 1);
+  foreign.arch = "sm_80";
+  database->add(foreign);
+  database->add(make_record(6, 1, "b"));
+  const std::vector<RecordGroup> groups = database->groups(workload_key());
+  ASSERT_EQ(groups.size(), 3u);
+  for (const RecordGroup& group : groups) {
+    if (group.device.arch != "sm_89" || group.space != "f/1") continue;
+    const auto stream = database->fastest(group);
+    EXPECT_EQ(stream->next()->content_key, fast);
+    EXPECT_EQ(stream->next()->content_key, slow);
+    EXPECT_FALSE(stream->next().has_value());
+  }
+  EXPECT_TRUE(database->groups(workload_key("z")).empty());
+  EXPECT_EQ(database->effort(workload_key(), "virtual:rtx4090"), 5);
+}
+
+TEST_F(DatabaseTest, TheDefaultOfARunIsTheMedianOfAllItsMeasurements) {
+  auto database = write();
+  const RunInfo run = database->begin_run(make_run_key(1), "m"), other = database->begin_run(make_run_key(2), "m");
+  for (const double us : {10.0, 20.0, 40.0}) {  // the default, measured again to see drift
+    Record record = make_record(0, us);
+    record.run_id = run.id;
+    record.is_default = true;
+    database->add(record);
+  }
+  Record faster = make_record(1, 1);
+  faster.run_id = run.id;
+  faster.trial_index = 1;
+  database->add(faster);
+  EXPECT_EQ(database->default_us(workload_key(), run.uid), 21);
+  EXPECT_EQ(database->default_us(workload_key(), other.uid), std::nullopt);
+  EXPECT_EQ(database->default_us(workload_key("b"), run.uid), std::nullopt);
+  EXPECT_EQ(database->runs().at(0).trials_done, 2);
+}
+
+TEST_F(DatabaseTest, AWrongResultQuarantinesUntilItIsCleared) {
+  auto database = write();
+  const std::string ok = database->add(make_record(1));
+  const std::string wrong = database->add(failed_record(1, OutcomeKind::wrong_result));
+  database->add(failed_record(2, OutcomeKind::crashed));
+  const std::string config = make_record(1).config_json;
+  EXPECT_EQ(database->objections(workload_key(), config, "sm_89"), std::vector<std::string>{wrong});
+  EXPECT_TRUE(database->objections(workload_key(), config, "sm_80").empty());
+  EXPECT_TRUE(database->objections(workload_key(), make_record(2).config_json, "sm_89").empty());
+  database->clear(wrong, ok);
+  EXPECT_TRUE(database->objections(workload_key(), config, "sm_89").empty());
+  database->close();
+  auto elsewhere = write("b.db");
+  const std::string fault = elsewhere->add(failed_record(1, OutcomeKind::memory_fault));
+  elsewhere->close();
+  EXPECT_EQ(open_databases({file(), file("b.db")})->objections(workload_key(), config, "sm_89"),
+            std::vector<std::string>{fault});
+}
+
+TEST_F(DatabaseTest, NearWorkloadsAreOfTheSameFormNearestFirst) {
+  const auto conv = [](int64_t channels, const char* dtype) {
+    const Json tensor{{"dtype", dtype}, {"layout", "nhwc"}, {"nhwc", {1, 8, 8, channels}}, {"pixel_stride", channels}};
+    return Json{{"kind", "conv2d"}, {"inputs", {tensor}}, {"output", tensor}, {"weight_dtype", "s8"}, {"groups", 1}};
+  };
+  auto database = write();
+  for (const int64_t channels : {16, 32, 128, 512}) {
+    Record record = make_record(1);
+    record.workload_json = conv(channels, "s8").dump();
+    record.workload_key = "w1-" + key_hex(record.workload_json);
+    database->add(record);
+  }
+  const std::vector<StoredWorkload> near = database->near(conv(64, "s8").dump(), 2);
+  ASSERT_EQ(near.size(), 2u);
+  EXPECT_EQ(Json::parse(near[0].json), conv(32, "s8"));
+  EXPECT_EQ(Json::parse(near[1].json), conv(128, "s8"));
+  EXPECT_EQ(database->near(conv(32, "s8").dump(), 9).size(), 3u);  // without itself
+  EXPECT_TRUE(database->near(conv(64, "u8").dump(), 9).empty());
+  EXPECT_TRUE(database->near("{}", 9).empty());
+}
+
+TEST_F(DatabaseTest, ARetriedTrialKeepsItsIndexAndIsNoTrialDone) {
+  auto database = write();
+  const RunInfo run = database->begin_run(make_run_key(), "m", "tune m.onnx");
+  Record record = failed_record(1, OutcomeKind::device_lost);
+  record.run_id = run.id;
+  record.trial_index = 4;
+  database->add(record);
+  EXPECT_EQ(database->runs().at(0).trials_done, 0);
+  Record again = make_record(1);
+  again.run_id = run.id;
+  again.trial_index = 4;
+  again.warm_samples_us = {3, 4};
+  again.conditions = Json{{"sm_clock_mhz", 2520}, {"throttle", {"power"}}};
+  database->add(again);
+  EXPECT_EQ(database->runs().at(0).trials_done, 1);
+  EXPECT_EQ(database->run_records(run.id).size(), 2u);
+  const Record back = database->best(workload_key(), "", 1).at(0);
+  EXPECT_EQ(back.conditions, again.conditions);
+  EXPECT_EQ(back.warm_samples_us, again.warm_samples_us);
+  EXPECT_EQ(back.run_uid, run.uid);
+  database->end_run(run.id, "time", Json{{"trials", 1}});
+  EXPECT_EQ(database->runs().at(0).summary, (Json{{"trials", 1}}));
+  EXPECT_EQ(database->runs().at(0).arguments, "tune m.onnx");
+}
+
+TEST_F(DatabaseTest, LogsAreCutAndMadeReadable) {
+  auto database = write();
+  Record record = failed_record(1, OutcomeKind::compile_error);
+  record.outcome.log = std::string(kMostLogBytes, 'x') + "more";
+  record.outcome.message = "bad \xff byte";
+  const std::string key = database->add(record);
+  EXPECT_EQ(database->find(key)->outcome.log, std::string(kMostLogBytes, 'x'));
+  EXPECT_EQ(database->find(key)->outcome.message, "bad \uFFFD byte");
+}
+
+TEST_F(DatabaseTest, WhereALogIsNotSafeAJournalIsUsed) {
+  SqliteDatabase database(file(), OpenMode::read_write, [](const std::filesystem::path&) { return false; });
+  database.add(make_record(1));
+  EXPECT_FALSE(read_file_header(file()).is_wal);
+  EXPECT_FALSE(std::filesystem::exists(file().string() + "-wal"));
+  EXPECT_EQ(read()->records(workload_key()).size(), 1u);
+  database.close();
 }
 
 TEST(FileSystem, WireFileSystemsAreNotLocal) {

@@ -6,12 +6,18 @@
 
 #include <stdexcept>
 
+#include "src/core/hash.h"
+
 namespace warpwright {
+
+std::string workload_key(const std::string& name) { return "w1-" + key_hex(workload_json(name)); }
+
+std::string workload_json(const std::string& name) { return Json{{"kind", name}}.dump(); }
 
 Record make_record(int number, double us, const std::string& workload) {
   Record record;
-  record.workload_key = workload;
-  record.workload_json = R"({"kind":"conv2d"})";
+  record.workload_key = workload_key(workload);
+  record.workload_json = workload_json(workload);
   record.config_json = fmt::format(R"({{"family":"f","knobs":{{"n":{}}},"space_version":1}})", number);
   record.device_name = "virtual:rtx4090";
   record.target_key = "t1-rtx4090";

@@ -1,0 +1,54 @@
+// Temporary name, one transaction's journal in memory, fsync, rename.
+#include "database/new_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "database/schema.h"
+#include "src/core/error.h"
+
+namespace warpwright {
+namespace {
+
+void require_absent(const std::filesystem::path& path) {
+  if (std::filesystem::exists(std::filesystem::symlink_status(path))) {
+    throw UsageError(fmt::format("{}: exists already and would be lost; choose another name", path.string()));
+  }
+}
+
+}  // namespace
+
+NewFile::NewFile(std::filesystem::path path)
+    : path_(std::move(path)), temporary_(fmt::format("{}.tmp-{}", path_.string(), getpid())) {
+  require_absent(path_);
+  connection_ = std::make_unique<Connection>(temporary_, Connection::Access::read_write);
+  connection_->execute("PRAGMA journal_mode = MEMORY");
+  connection_->execute("PRAGMA synchronous = OFF");
+  create_if_empty(*connection_);
+}
+
+NewFile::~NewFile() {
+  connection_.reset();
+  std::error_code ignored;
+  std::filesystem::remove(temporary_, ignored);
+}
+
+void NewFile::finish() {
+  connection_.reset();
+  const int file = open(temporary_.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool is_on_disk = file >= 0 && fsync(file) == 0;
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  if (!is_on_disk) {
+    throw EnvironmentError(fmt::format("{}: cannot be written: {}", temporary_.string(), std::strerror(error)));
+  }
+  require_absent(path_);
+  std::filesystem::rename(temporary_, path_);
+}
+
+}  // namespace warpwright
