@@ -3,8 +3,9 @@
 //   database_lookup [FOLDER] [MOST_RECORDS]      1000000 records take about 1.5 GB in FOLDER
 //
 // Each database has a thousandth as many Workloads as records, but at least 10, on three cards. Two look-ups are timed,
-// as the median of the processor time over 200 Workloads: the ten fastest records of each group of a task with their quarantine and default,
-// and the eight nearest Workloads of the same form. A second table has all records on one Workload.
+// as the median of the processor time over 200 Workloads: the ten fastest records of each group of a task with their
+// quarantine and default, and the eight nearest Workloads of the same form. The lines with one Workload have all
+// records on it.
 #include <fmt/format.h>
 
 #include <algorithm>
