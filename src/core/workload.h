@@ -93,8 +93,7 @@ enum class OpKind {
   // the elements that it reads; any types. Values: constant0, constant1, ... for the operands that are constants, in
   // order, each of just the elements that it reads.
   map,
-  // x as [outer, length, inner], y as [outer, inner], by `reduction`. sum, mean, sum_square, sum_abs and product run
-  // over
+  // x as [outer, length, inner], y as [outer, inner]. sum, mean, sum_square, sum_abs and product (`reduction`) run over
   // 32 lanes where inner is 1: part[l] takes l, l + 32, ... in order, then for d = 16, 8, 4, 2, 1 part[l] = part[l] op
   // part[l + d] for l < d; elsewhere one lane in order. A part begins as +0 (product: 1) and takes an element by
   // fl(part + x), mean alike, fma(x, x, part), fl(part + |x|), fl(part * x); op is + (product: *). At the end
