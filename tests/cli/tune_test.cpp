@@ -134,7 +134,7 @@ TEST_F(TuneTest, FiltersByTaskOperatorAndList) {
   ASSERT_EQ(listed["tasks"].size(), 1u);
   EXPECT_EQ(listed["tasks"][0]["key"], other);
   for (const std::vector<std::string>& wrong :
-       {tune(path("a.db"), {"--task", "w1-0"}), tune(path("a.db"), {"--op", "pool"}),
+       {tune(path("a.db"), {"--task", "w1-zz"}), tune(path("a.db"), {"--op", "pool"}),
         tune(path("a.db"), {"--until", "25:00"}), tune(path("a.db"), {"--tasks-from", model_})}) {
     const ProgramResult result = run(wrong);
     EXPECT_EQ(result.status, 2) << result.err;
