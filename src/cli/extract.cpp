@@ -1,5 +1,6 @@
 // warpwright extract: the tasks of a model, or its graph after a pass.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
@@ -24,7 +25,7 @@ struct Options {
   std::string model;
   std::vector<std::string> shapes;
   std::string after, target = "rtx4090";
-  bool json = false, verbose = false;
+  bool json = false, verbose = false, nodes = false;
 };
 
 /// What one family says to a Workload.
@@ -111,6 +112,54 @@ int print_graph(const Options& options) {
   return kDone;
 }
 
+/// What each ONNX node is computed in; why, where that is not 8 bits.
+void print_nodes(const Model& model) {
+  Table table({"ONNX node", "operator", "precision", ">steps", "why not in 8 bits"});
+  for (const NodeReport& node : model.nodes) {
+    table.add(
+        {node.name, node.op_type, std::string(name(node.precision)), std::to_string(node.steps.size()), node.why_real});
+  }
+  table.print();
+}
+
+Json nodes_json(const Model& model) {
+  Json nodes = Json::array();
+  for (const NodeReport& node : model.nodes) {
+    Json item{{"name", node.name},
+              {"op_type", node.op_type},
+              {"precision", std::string(name(node.precision))},
+              {"steps", node.steps}};
+    if (!node.why_real.empty()) item["why_not_8_bit"] = node.why_real;
+    nodes.push_back(std::move(item));
+  }
+  return nodes;
+}
+
+Json shares_json(const Program& program) {
+  Json json = Json::object();
+  for (const auto& [precision, share] : shares(program)) {
+    json[std::string(name(precision))] = {{"steps", share.steps}, {"multiply_adds", share.multiply_adds}};
+  }
+  return json;
+}
+
+/// `8-bit: 12 steps, 98.1 % of the multiply-adds; float32: ...`.
+std::string shares_text(const Program& program) {
+  int64_t all = 0;
+  const auto parts = shares(program);
+  for (const auto& [precision, share] : parts) all += share.multiply_adds;
+  std::vector<std::string> texts;
+  for (const auto& [precision, share] : parts) {
+    std::string text = fmt::format("{}: {} steps", name(precision), share.steps);
+    if (share.multiply_adds > 0) {
+      text += fmt::format(", {:.1f} % of the multiply-adds",
+                          100 * static_cast<double>(share.multiply_adds) / static_cast<double>(all));
+    }
+    texts.push_back(std::move(text));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
 int extract(const Options& options) {
   if (!options.after.empty()) return print_graph(options);
   const Target target = build_target(options.target).target;
@@ -134,12 +183,16 @@ int extract(const Options& options) {
                                           {"steps", model.program.steps.size()},
                                           {"arena_bytes", model.program.arena_bytes},
                                           {"multiply_adds", multiply_adds},
+                                          {"precisions", shares_json(model.program)},
+                                          {"onnx_nodes", nodes_json(model)},
                                           {"tasks", list}}));
     return kDone;
   }
+  if (options.nodes) print_nodes(model);
   table.print();
   fmt::print("{} tasks in {} steps, {:.3f} G multiply-adds, arena {} bytes\n", tasks.size(), model.program.steps.size(),
              static_cast<double>(multiply_adds) / 1e9, model.program.arena_bytes);
+  fmt::print("{}\n", shares_text(model.program));
   return kDone;
 }
 
@@ -155,6 +208,8 @@ VerbBody extract_verb(CLI::App& app) {
   app.add_option("--target", options->target, "the card whose spaces are counted")->capture_default_str();
   app.add_flag("-v,--verbose", options->verbose,
                "say of every family how many Configs it has for a task, or why it has none");
+  app.add_flag("--nodes", options->nodes,
+               "say of every ONNX node whether it is in 8 bits or in float32, and why not in 8 bits");
   app.add_flag("--json", options->json, "print JSON, the answer of every family included");
   return [options] { return extract(*options); };
 }

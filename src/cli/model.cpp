@@ -21,7 +21,9 @@ namespace warpwright {
 Model read_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes) {
   if (is_package(path)) throw UsageError(fmt::format("{}: is a package, a model (.onnx) is asked for", path.string()));
   Model model;
-  model.program = lower(import_onnx(path, shapes));
+  Lowered lowered = lower_with_report(import_onnx(path, shapes));
+  model.program = std::move(lowered.program);
+  model.nodes = std::move(lowered.nodes);
   model.name = path.filename().string();
   model.digest = sha256_of_file(path);
   return model;

@@ -9,6 +9,7 @@
 #include "src/core/program.h"
 #include "src/core/tensor.h"
 #include "src/graph/graph.h"
+#include "src/graph/report.h"
 #include "src/runtime/batches.h"
 #include "src/runtime/package.h"
 
@@ -16,8 +17,9 @@ namespace warpwright {
 
 struct Model {
   Program program;
-  std::string name;    // of the file, without folder
-  std::string digest;  // of the file's bytes
+  std::vector<NodeReport> nodes;  // what became of each ONNX node
+  std::string name;               // of the file, without folder
+  std::string digest;             // of the file's bytes
 };
 
 /// Throws UsageError for a package in place of a model, and for all that import and lowering refuse.

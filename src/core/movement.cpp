@@ -88,4 +88,15 @@ Movement transposition(const Shape& shape, const std::vector<int64_t>& order) {
   return simplified(movement);
 }
 
+Movement expansion(const Shape& from, const Shape& to) {
+  const Movement source = whole(from);
+  const size_t fresh = to.size() - from.size();
+  Movement movement;
+  for (size_t i = 0; i < to.size(); ++i) {
+    const bool repeats = i < fresh || from[i - fresh] != to[i];
+    movement.axes.push_back(repeats ? MovementAxis{to[i], 0, 0, to[i]} : source.axes[i - fresh]);
+  }
+  return movement;
+}
+
 }  // namespace warpwright

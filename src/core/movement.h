@@ -42,4 +42,7 @@ Movement whole(const Shape& shape);
 /// Dimension k of the result is dimension order[k] of a tensor of this shape; simplified.
 Movement transposition(const Shape& shape, const std::vector<int64_t>& order);
 
+/// A tensor of shape `from` repeated to `to`, a shape that it broadcasts to; not simplified.
+Movement expansion(const Shape& from, const Shape& to);
+
 }  // namespace warpwright

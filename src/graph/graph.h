@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,6 +63,7 @@ struct ProductScales {
   float alpha = 1.0f;
   float x_scale = 1.0f;
   std::vector<float> weight_scale;  // one an output channel
+  std::vector<float> bias;          // as float32; empty without one
 };
 
 struct Node {
@@ -104,6 +106,12 @@ struct GraphTensor {
 struct GraphOutput {
   std::string name;
   TensorId tensor = kNoTensor;
+  std::optional<Shape> shape = std::nullopt;  // where it differs from the tensor's, by choose_layouts
+};
+
+/// A node of the ONNX file, as messages call it.
+struct OnnxNode {
+  std::string name, op_type;
 };
 
 struct Graph {
@@ -111,6 +119,8 @@ struct Graph {
   std::vector<Node> nodes;  // producers before readers
   std::vector<TensorId> inputs;
   std::vector<GraphOutput> outputs;
+  std::vector<OnnxNode> onnx_nodes;            // all of the file, in its order
+  std::map<std::string, std::string> reasons;  // why an ONNX node is not in 8 bits, by its name
 
   GraphTensor& tensor(TensorId id) { return tensors[static_cast<size_t>(id)]; }
   const GraphTensor& tensor(TensorId id) const { return tensors[static_cast<size_t>(id)]; }

@@ -21,7 +21,7 @@ struct Pass {
   void (*run)(Graph&);
 };
 
-constexpr std::array<Pass, 14> kPasses{{
+constexpr std::array<Pass, 18> kPasses{{
     {"remove_dead_nodes", remove_dead_nodes},
     {"remove_identities", remove_identities},
     {"move_quantization", move_quantization},
@@ -31,30 +31,19 @@ constexpr std::array<Pass, 14> kPasses{{
     {"fuse_requantization", fuse_requantization},
     {"fuse_average_pools", fuse_average_pools},
     {"fuse_elementwise", fuse_elementwise},
+    {"note_reasons", note_reasons},
     {"form_steps", form_steps},
+    {"form_real_steps", form_real_steps},
     {"fold_tables", fold_tables},
     {"fuse_residuals", fuse_residuals},
     {"fuse_tables", fuse_tables},
+    {"fuse_maps", fuse_maps},
+    {"bind_constants", bind_constants},
     {"choose_layouts", choose_layouts},
 }};
 
 void refuse_leftovers(const Graph& graph) {
-  std::vector<std::string> lines = nodes_left_over(graph);
-  for (const GraphOutput& output : graph.outputs) {
-    for (TensorId input : graph.inputs) {
-      if (output.tensor == input) {
-        lines.push_back(fmt::format("  graph output \"{}\" is a graph input unchanged", output.name));
-      }
-    }
-  }
-  for (const Node& node : graph.nodes) {
-    if (node.kind != NodeKind::step) continue;
-    try {
-      check(node.workload, node.values);
-    } catch (const InternalError& error) {
-      lines.push_back(fmt::format("  node '{}': {}", node.name, error.what()));
-    }
-  }
+  const std::vector<std::string> lines = nodes_left_over(graph);
   if (lines.empty()) return;
   throw UsageError(fmt::format("the model has {} part{} that cannot be taken:\n{}", lines.size(),
                                lines.size() == 1 ? "" : "s", fmt::join(lines, "\n")));
@@ -104,7 +93,9 @@ void run_passes(Graph& graph, const std::string& last_pass) {
   }
 }
 
-Program lower(Graph graph) {
+Program lower(Graph graph) { return lower_with_report(std::move(graph)).program; }
+
+Lowered lower_with_report(Graph graph) {
   run_passes(graph);
   refuse_leftovers(graph);
   Program program;
@@ -124,10 +115,12 @@ Program lower(Graph graph) {
   }
   for (const GraphOutput& output : graph.outputs) {
     const GraphTensor& tensor = graph.tensor(output.tensor);
-    program.outputs.push_back({output.name, tensor.shape, tensor.dtype, numbers.of(output.tensor)});
+    Shape shape = output.shape.value_or(tensor.shape);
+    program.outputs.push_back({output.name, std::move(shape), tensor.dtype, numbers.of(output.tensor)});
   }
   plan_memory(program);
-  return program;
+  std::vector<NodeReport> nodes = report_nodes(program, graph.onnx_nodes, graph.reasons);
+  return {std::move(program), std::move(nodes)};
 }
 
 }  // namespace warpwright

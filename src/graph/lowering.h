@@ -8,6 +8,7 @@
 
 #include "src/core/program.h"
 #include "src/graph/graph.h"
+#include "src/graph/report.h"
 
 namespace warpwright {
 
@@ -19,5 +20,12 @@ void run_passes(Graph& graph, const std::string& last_pass = {});
 
 /// Passes, then steps, then the memory plan. Throws UsageError that lists every node that cannot be taken.
 Program lower(Graph graph);
+
+struct Lowered {
+  Program program;
+  std::vector<NodeReport> nodes;
+};
+/// The same, and what became of each ONNX node.
+Lowered lower_with_report(Graph graph);
 
 }  // namespace warpwright

@@ -1,9 +1,11 @@
-// Why nodes are left over when all passes have run.
+// Why nodes are not in 8 bits, and why some cannot be taken at all.
 #include "src/graph/refusal.h"
 
 #include <fmt/core.h>
 
+#include "src/core/error.h"
 #include "src/graph/passes/chain.h"
+#include "src/graph/passes/passes.h"
 
 namespace warpwright {
 
@@ -39,10 +41,10 @@ std::string why_matmul(const Graph& graph, const GraphIndex& index, const Node& 
 }
 
 std::string why_quantize(const Graph& graph, const GraphIndex& index, const Node& node) {
-  if (!node.quantization.per_tensor()) return "an activation with more than one scale is not supported";
+  if (!node.quantization.per_tensor()) return "an activation with more than one scale has no 8-bit arithmetic";
   const ClampChain chain = clamp_chain(graph, index, node.inputs[0]);
   const int producer = index.producer(chain.source);
-  if (producer < 0) return "what it quantizes is no graph input";
+  if (producer < 0) return "it quantizes a graph input";
   const Node& before = graph.nodes[static_cast<size_t>(producer)];
   if (before.kind == NodeKind::product) return "the scale of the product before it exceeds float32";
   return fmt::format("what it quantizes comes from node '{}' ({}), which is left in float32", before.name,
@@ -62,8 +64,31 @@ std::string why_binary(const Graph& graph, const GraphIndex& index, const Node& 
   return "it stays in float32: both operands must come from 8-bit codes, and QuantizeLinear must follow";
 }
 
-std::string why(const Graph& graph, const GraphIndex& index, const Node& node) {
-  const bool codes = is_code(graph.tensor(node.output).dtype);
+std::string_view onnx_name(const Node& node) {
+  if (node.kind == NodeKind::step) return name(node.workload.kind);
+  if (node.kind != NodeKind::product) return name(node.kind);
+  if (node.workload.kind == OpKind::matmul) return "MatMul";
+  return node.workload.kind == OpKind::conv2d ? "Conv" : "Gemm or MatMul";
+}
+
+/// Why a step cannot be what it is; empty when it can.
+std::string why_no_step(const Graph& graph, const Node& node) {
+  const bool any_number = !node.workload.is_real() || node.is_step(OpKind::map) || node.is_step(OpKind::join);
+  const size_t most = node.is_step(OpKind::real_conv2d) || node.is_step(OpKind::normalize) ? 1 : 2;
+  if (!any_number && node.inputs.size() > most) {
+    return fmt::format("its operand \"{}\" is no constant", graph.tensor(node.inputs[most]).name);
+  }
+  try {
+    check(node.workload, node.values);
+  } catch (const InternalError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string reason_of(const Graph& graph, const GraphIndex& index, const Node& node) {
   switch (node.kind) {
     case NodeKind::conv:
     case NodeKind::gemm:
@@ -73,42 +98,36 @@ std::string why(const Graph& graph, const GraphIndex& index, const Node& node) {
     case NodeKind::integer:
       return "its operands are no 8-bit codes that it can take";
     case NodeKind::product:
-      return "no QuantizeLinear follows it: float32 results of products are not supported";
+      return "no QuantizeLinear of one scale follows it: its sums of codes become float32";
     case NodeKind::quantize:
       return why_quantize(graph, index, node);
     case NodeKind::dequantize:
       return node.quantization.per_tensor() && is_code(node.quantization.dtype)
-                 ? "its result stays in float32"
-                 : "codes with more than one scale, and int32 codes, are supported for weights and biases only";
+                 ? "its result is read in float32"
+                 : "only weights and biases have more than one scale or int32 codes in 8-bit arithmetic";
     case NodeKind::add:
     case NodeKind::mul:
       return why_binary(graph, index, node);
     case NodeKind::concat:
-      if (codes) return "joins that are not along channels, or of more than 64 parts, are not supported";
-      return "its parts stay in float32";
+      if (node.inputs.size() > kMostParts) return fmt::format("it joins more than {} parts", kMostParts);
+      return "its parts do not come from codes of one scale, or it joins them along another axis than channels";
     case NodeKind::max_pool:
     case NodeKind::reshape:
     case NodeKind::move:
-      return codes ? "it works on a constant" : "it stays in float32";
+      return "its input does not come from codes of one scale that is also the scale behind it";
+    case NodeKind::step:
+      return "there is no 8-bit kernel for it";
     default:
-      return "it stays in float32: it must lie between 8-bit tensors";
+      return "it does not lie between 8-bit tensors";
   }
 }
-
-std::string_view onnx_name(const Node& node) {
-  if (node.kind != NodeKind::product) return name(node.kind);
-  if (node.workload.kind == OpKind::matmul) return "MatMul";
-  return node.workload.kind == OpKind::conv2d ? "Conv" : "Gemm or MatMul";
-}
-
-}  // namespace
 
 std::vector<std::string> nodes_left_over(const Graph& graph) {
   const GraphIndex index(graph);
   std::vector<std::string> lines;
   for (const Node& node : graph.nodes) {
-    if (node.kind == NodeKind::step) continue;
-    lines.push_back(fmt::format("  node '{}' ({}): {}", node.name, onnx_name(node), why(graph, index, node)));
+    const std::string why = node.kind == NodeKind::step ? why_no_step(graph, node) : reason_of(graph, index, node);
+    if (!why.empty()) lines.push_back(fmt::format("  node '{}' ({}): {}", node.name, onnx_name(node), why));
   }
   return lines;
 }

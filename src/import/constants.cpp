@@ -283,25 +283,33 @@ OnnxConstant cast_constant(const OnnxConstant& constant, int type) {
   return {constant.name, type, constant.shape, std::move(bytes)};
 }
 
-Tensor to_tensor(const OnnxConstant& constant) {
-  Tensor tensor;
-  switch (constant.type) {
+std::optional<DType> dtype_of(int type) {
+  switch (type) {
     case kFloat32:
-      tensor.dtype = DType::f32;
-      break;
-    case kUint8:
-      tensor.dtype = DType::u8;
-      break;
-    case kInt8:
-      tensor.dtype = DType::s8;
-      break;
+      return DType::f32;
     case kInt32:
-      tensor.dtype = DType::s32;
-      break;
+      return DType::s32;
+    case kInt64:
+      return DType::s64;
+    case kBool:
+      return DType::boolean;
+    case kUint8:
+      return DType::u8;
+    case kInt8:
+      return DType::s8;
     default:
-      throw UsageError(fmt::format("constant \"{}\" is {}, which is not supported here", constant.name,
-                                   element_type_name(constant.type)));
+      return std::nullopt;
   }
+}
+
+Tensor to_tensor(const OnnxConstant& constant) {
+  const auto dtype = dtype_of(constant.type);
+  if (!dtype) {
+    throw UsageError(fmt::format("constant \"{}\" is {}, which is not supported here", constant.name,
+                                 element_type_name(constant.type)));
+  }
+  Tensor tensor;
+  tensor.dtype = *dtype;
   tensor.shape = constant.shape;
   tensor.bytes.resize(static_cast<size_t>(constant.size()) * size_bytes(tensor.dtype));
   constant.copy_to(tensor.bytes);

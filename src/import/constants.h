@@ -73,7 +73,9 @@ size_t element_bytes(int type);
 OnnxConstant read_constant(const onnx::TensorProto& proto, const std::string& name, const std::filesystem::path& folder,
                            const std::optional<FileRange>& raw_data = std::nullopt);
 
-/// As a tensor of the project. Throws UsageError that names it unless it is f32, s8, u8 or s32.
+/// The element type of ONNX's number; nothing for types that tensors cannot have here.
+std::optional<DType> dtype_of(int type);
+/// As a tensor of the project. Throws UsageError that names it unless its type is one of the project's.
 Tensor to_tensor(const OnnxConstant& constant);
 /// Its elements as another type, as Cast does it. Throws UsageError that names it: types that are not read here, values
 /// that the type does not hold.

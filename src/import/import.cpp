@@ -9,6 +9,7 @@
 
 #include "src/core/error.h"
 #include "src/import/constant_folding.h"
+#include "src/import/functions.h"
 #include "src/import/onnx_file.h"
 #include "src/import/operators.h"
 
@@ -37,6 +38,9 @@ std::string declared_text(const onnx::TensorShapeProto& shape) {
   throw UsageError(fmt::format("graph input \"{}\" has the dynamic shape {}: bind it with --shape {}={}", name,
                                declared_text(shape), name, fmt::join(example, ",")));
 }
+
+constexpr int kMostCalls = 16;
+constexpr int64_t kMostInlinedNodes = 1 << 20;
 
 class Importer {
  public:
@@ -83,21 +87,12 @@ class Importer {
     const std::string& name = input.name();
     if (!input.type().has_tensor_type()) throw UsageError(fmt::format("graph input \"{}\" is no tensor", name));
     const auto& type = input.type().tensor_type();
-    DType dtype = DType::f32;
-    switch (type.elem_type()) {
-      case kFloat32:
-        break;
-      case kUint8:
-        dtype = DType::u8;
-        break;
-      case kInt8:
-        dtype = DType::s8;
-        break;
-      default:
-        throw UsageError(
-            fmt::format("graph input \"{}\": {} tensors are not supported", name, element_type_name(type.elem_type())));
+    const auto dtype = dtype_of(type.elem_type());
+    if (!dtype) {
+      throw UsageError(
+          fmt::format("graph input \"{}\": {} tensors are not supported", name, element_type_name(type.elem_type())));
     }
-    const TensorId id = graph_.add_tensor(name, dtype, bound_shape(name, type));
+    const TensorId id = graph_.add_tensor(name, *dtype, bound_shape(name, type));
     try {
       check_shape(graph_.tensor(id).shape);
     } catch (const UsageError& error) {
@@ -147,9 +142,10 @@ class Importer {
   void take_node(const onnx::NodeProto& node, int64_t opset) {
     const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
     try {
-      if (is_function(node)) throw UsageError("functions of the model's own are not supported");
+      if (const auto* function = called_function(model_, node)) return take_call(*function, node, opset);
       if (domain.empty() && node.op_type() == "Constant") return take_constant(node);
       const bool is_if = domain.empty() && node.op_type() == "If";
+      graph_.onnx_nodes.push_back({display_name(node), node.op_type()});
       const ImportOperator import = find_operator(domain, node.op_type());
       const bool known = std::all_of(node.input().begin(), node.input().end(), [&](const std::string& input) {
         return input.empty() || tensors_.is_known(input);
@@ -220,11 +216,23 @@ class Importer {
     if (!name.empty() && tensors_.is_known(name)) throw UsageError(fmt::format("it writes \"{}\" again", name));
   }
 
-  bool is_function(const onnx::NodeProto& node) const {
-    for (const auto& function : model_.functions()) {
-      if (function.name() == node.op_type() && function.domain() == node.domain()) return true;
+  void take_call(const onnx::FunctionProto& function, const onnx::NodeProto& node, int64_t opset) {
+    if (calls_ == kMostCalls) throw UsageError("functions call each other too deeply");
+    inlined_nodes_ += function.node_size();
+    if (inlined_nodes_ > kMostInlinedNodes) throw UsageError("functions expand to too many nodes");
+    const auto body = inlined(function, node, display_name(node));
+    for (const auto& inner : body) {
+      reads_.insert(inner.input().begin(), inner.input().end());
+      for (const std::string& output : inner.output()) require_fresh(output);
     }
-    return false;
+    ++calls_;
+    for (const auto& inner : body) take_node(inner, opset_of(function, opset));
+    --calls_;
+    for (const std::string& output : node.output()) {
+      if (faults_.empty() && !output.empty() && !tensors_.is_known(output)) {
+        throw UsageError(fmt::format("its function does not write \"{}\"", output));
+      }
+    }
   }
 
   /// Whatever is read must be there now.
@@ -273,20 +281,13 @@ class Importer {
 
   void add_outputs() {
     for (const auto& output : model_.graph().output()) {
-      if (tensors_.constant(output.name())) {
-        throw UsageError(fmt::format("graph output \"{}\" is a constant, which is not supported", output.name()));
-      }
       if (!tensors_.is_known(output.name())) {
         throw UsageError(fmt::format("graph output \"{}\" hangs on a tensor that nothing writes", output.name()));
       }
       const TensorId id = tensors_.id(output.name());
       const int declared = output.type().tensor_type().elem_type();
       const DType dtype = graph_.tensor(id).dtype;
-      const int computed = dtype == DType::f32   ? kFloat32
-                           : dtype == DType::s32 ? kInt32
-                           : dtype == DType::u8  ? kUint8
-                                                 : kInt8;
-      if (declared != 0 && declared != computed) {
+      if (declared != 0 && dtype_of(declared) != dtype) {
         throw UsageError(fmt::format("graph output \"{}\" is declared {} and computed as {}", output.name(),
                                      element_type_name(declared), name(dtype)));
       }
@@ -304,6 +305,8 @@ class Importer {
   std::set<std::string> reads_;
   std::vector<std::string> faults_;
   int64_t folded_bytes_ = 0;
+  int calls_ = 0;  // of functions, one in the other
+  int64_t inlined_nodes_ = 0;
 };
 
 }  // namespace

@@ -162,6 +162,11 @@ void OperatorContext::finish(Node node, std::vector<TensorId> inputs, DType dtyp
   tensors_.add(name, add(std::move(node), std::move(inputs), id));
 }
 
+TensorId OperatorContext::output_tensor(int index) const {
+  const std::string& name = node_.output(index);
+  return name.empty() ? kNoTensor : tensors_.id(name);
+}
+
 void OperatorContext::finish_constant(OnnxConstant constant) {
   constant.name = node_.output(0);
   tensors_.add_constant(std::move(constant));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "src/graph/formula.h"
 #include "src/graph/graph.h"
 #include "src/import/attributes.h"
 #include "src/import/constants.h"
@@ -60,6 +61,8 @@ class OperatorContext {
   int outputs() const { return node_.output_size(); }
   /// Adds `node` with `inputs`, writing one of the ONNX node's outputs; nothing when that has no name.
   void finish(Node node, std::vector<TensorId> inputs, DType dtype, Shape shape, int output = 0);
+  /// The tensor that finish gave output number `index`; kNoTensor when it has no name.
+  TensorId output_tensor(int index) const;
   /// The first output is this constant.
   void finish_constant(OnnxConstant constant);
   /// Adds `node` with `inputs`, writing a tensor of its own named after the ONNX node and `suffix`.
@@ -126,9 +129,13 @@ void finish_matmul(OperatorContext& context, TensorId x, TensorId w, const Produ
 Node move_node(const Movement& movement, float fill = 0.0f);
 /// All axes, or those given, as indices from the first dimension. Throws UsageError on one out of range or given twice.
 std::vector<size_t> normalized_axes(const std::optional<std::vector<int64_t>>& axes, size_t rank);
-/// Appends what takes `indices` along an axis without gaps: regular steps, each repeated as often. Throws UsageError
-/// when they are not so.
+/// Whether the indices go in equal steps, each repeated as often.
+bool are_regular(const std::vector<int64_t>& indices);
+/// Appends what takes regular `indices` along an axis without gaps.
 void take_indices(Movement& movement, const MovementAxis& axis, const std::vector<int64_t>& indices);
+/// The elements of x at these indices along an axis, by a movement where they are regular, else by a gather.
+TensorId picked(OperatorContext& context, TensorId x, size_t axis, const std::vector<int64_t>& indices,
+                const std::string& suffix);
 /// int64 or int32 from a constant input; throws when it is something else.
 std::vector<int64_t> constant_integers(const OperatorContext& context, int index);
 /// The tensor as another of the node's own, of another shape or with its dimensions in another order.
@@ -139,6 +146,30 @@ TensorId transposed(OperatorContext& context, TensorId id, const std::vector<int
                     const std::string& suffix);
 /// x, or with transA its transpose.
 TensorId first_operand(OperatorContext& context, TensorId x);
+
+/// Places the step that computes `result`; its operands broadcast. Throws UsageError where an operation does not take
+/// their types.
+void finish_formula(OperatorContext& context, const Formula& formula, Term result, int output = 0);
+TensorId add_formula(OperatorContext& context, const Formula& formula, Term result, const std::string& suffix);
+/// A float32 step of the kind.
+Node step_node(OpKind kind);
+/// A constant of the graph.
+TensorId add_constant(OperatorContext& context, Tensor tensor, const std::string& suffix);
+/// A tensor of one element a channel in a shape that broadcasts to `rank` dimensions, channels second.
+TensorId along_channels(OperatorContext& context, TensorId id, size_t rank, const std::string& suffix);
+/// The tensor repeated to a shape that it broadcasts to.
+TensorId expanded(OperatorContext& context, TensorId id, const Shape& shape, const std::string& suffix);
+/// float32 from a constant input; throws when it is something else.
+std::vector<float> constant_reals(const OperatorContext& context, int index);
+/// Throws UsageError when a table of so many elements, made by the import, would be too large.
+void check_table(int64_t elements);
+/// The shape as [before axis, axis, behind].
+Rows rows_of(const Shape& shape, size_t axis);
+/// The reduction of x over these axes, as a tensor of the node's own: with each of them 1.
+TensorId reduced(OperatorContext& context, TensorId x, const std::vector<size_t>& axes, ReductionOp op,
+                 const std::string& suffix);
+/// Softmax as the attributes say it; before opset 13 of the rows behind `axis`.
+Node softmax_node(OperatorContext& context, const Shape& shape, bool logarithm);
 
 Node quantize_node(const Quantization& quantization);
 Node dequantize_node(const Quantization& quantization);

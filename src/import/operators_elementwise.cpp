@@ -28,6 +28,10 @@ void finish_binary(OperatorContext& context, NodeKind kind) {
   Node node;
   node.kind = kind;
   const TensorId a = context.input(0), b = context.input(1);
+  const DType dtype = context.graph.tensor(a).dtype;
+  if (dtype != DType::f32 && dtype == context.graph.tensor(b).dtype) {
+    return import_binary_operation(context, kind == NodeKind::add ? MapOp::add : MapOp::multiply);
+  }
   require_real(context.graph.tensor(a));
   require_real(context.graph.tensor(b));
   Shape shape = broadcast(context.graph.tensor(a).shape, context.graph.tensor(b).shape);
@@ -46,6 +50,33 @@ float code_bound(OperatorContext& context, int index, DType dtype, float otherwi
   return dtype == DType::u8 ? static_cast<float>(byte) : static_cast<float>(static_cast<int8_t>(byte));
 }
 
+/// Constants of one element, of floats or codes.
+bool has_constant_bounds(OperatorContext& context) {
+  const DType dtype = context.input_tensor(0).dtype;
+  for (int i = 1; i < 3; ++i) {
+    if (context.has_input(i) && (!context.constant_input(i) || !(is_code(dtype) || dtype == DType::f32))) return false;
+  }
+  return true;
+}
+
+/// Clip by bounds that are known when it runs, or of integers.
+void finish_running_clip(OperatorContext& context) {
+  context.require_inputs(1, 3);
+  Formula formula(context.graph);
+  const DType dtype = context.input_tensor(0).dtype;
+  // Codes are compared as s32.
+  const auto operand = [&](int index) {
+    const Term term = formula.tensor(context.input(index));
+    if (formula.dtype(term) != dtype) throw UsageError("the bounds have another type");
+    return is_code(dtype) ? converted(term, DType::s32) : term;
+  };
+  Term y = operand(0);
+  if (context.has_input(1)) y = maximum(y, operand(1));
+  if (context.has_input(2)) y = minimum(y, operand(2));
+  if (formula.is_operand(y)) return context.finish_alias();
+  finish_formula(context, formula, converted(y, dtype));
+}
+
 }  // namespace
 
 void import_relu(OperatorContext& context) {
@@ -58,6 +89,7 @@ void import_clip(OperatorContext& context) {
   Node node;
   node.kind = NodeKind::clip;
   const GraphTensor& x = context.input_tensor(0);
+  if (context.opset >= 11 && !has_constant_bounds(context)) return finish_running_clip(context);
   if (context.opset < 11) {
     context.require_inputs(1, 1);
     node.lo = context.attributes.real("min", node.lo);

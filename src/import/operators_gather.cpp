@@ -63,19 +63,62 @@ std::vector<size_t> normalized_axes(const std::optional<std::vector<int64_t>>& a
   return result;
 }
 
-void take_indices(Movement& movement, const MovementAxis& axis, const std::vector<int64_t>& indices) {
+namespace {
+
+/// How many equal indices stand in a row.
+int64_t copies_in(const std::vector<int64_t>& indices) {
+  size_t copies = 1;
+  while (copies < indices.size() && indices[copies] == indices[0]) ++copies;
+  return static_cast<int64_t>(copies);
+}
+
+int64_t step_of(const std::vector<int64_t>& indices, int64_t copies) {
+  return copies < static_cast<int64_t>(indices.size()) ? indices[static_cast<size_t>(copies)] - indices[0] : 0;
+}
+
+}  // namespace
+
+bool are_regular(const std::vector<int64_t>& indices) {
   const auto count = static_cast<int64_t>(indices.size());
-  int64_t copies = 1;
-  while (copies < count && indices[static_cast<size_t>(copies)] == indices[0]) ++copies;
-  const int64_t step = copies < count ? indices[static_cast<size_t>(copies)] - indices[0] : 0;
+  const int64_t copies = copies_in(indices), step = step_of(indices, copies);
   bool regular = count % copies == 0;
   for (int64_t i = 0; i < count && regular; ++i) {
     regular = indices[static_cast<size_t>(i)] == indices[0] + i / copies * step;
   }
-  if (!regular) throw UsageError("it takes elements in irregular steps, which is not supported");
+  return regular;
+}
+
+void take_indices(Movement& movement, const MovementAxis& axis, const std::vector<int64_t>& indices) {
+  const auto count = static_cast<int64_t>(indices.size());
+  const int64_t copies = copies_in(indices);
   movement.start += indices[0] * axis.step;
-  movement.axes.push_back({count / copies, step * axis.step, 0, count / copies});
+  movement.axes.push_back({count / copies, step_of(indices, copies) * axis.step, 0, count / copies});
   movement.axes.push_back({copies, 0, 0, copies});
+}
+
+TensorId picked(OperatorContext& context, TensorId x, size_t axis, const std::vector<int64_t>& indices,
+                const std::string& suffix) {
+  const DType dtype = context.graph.tensor(x).dtype;
+  Shape shape = context.graph.tensor(x).shape;
+  if (are_regular(indices)) {
+    const Movement from = whole(shape);
+    Movement movement;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (i == axis) {
+        take_indices(movement, from.axes[i], indices);
+      } else {
+        movement.axes.push_back(from.axes[i]);
+      }
+    }
+    shape[axis] = static_cast<int64_t>(indices.size());
+    return context.add_inner(move_node(movement), {x}, dtype, std::move(shape), suffix);
+  }
+  Node node = step_node(OpKind::gather);
+  node.workload.rows = rows_of(shape, axis);
+  shape[axis] = static_cast<int64_t>(indices.size());
+  const std::vector<int32_t> narrow(indices.begin(), indices.end());
+  const TensorId index = add_constant(context, vector_s32(narrow), suffix + "_indices");
+  return context.add_inner(std::move(node), {x, index}, dtype, std::move(shape), suffix);
 }
 
 void import_slice(OperatorContext& context) {
@@ -165,13 +208,46 @@ float pad_value(OperatorContext& context, bool by_inputs) {
   return dtype == DType::u8 ? static_cast<float>(byte) : static_cast<float>(static_cast<int8_t>(byte));
 }
 
+/// Index of the element that stands `at` elements from the first, maybe beyond an edge.
+int64_t mirrored(const std::string& mode, int64_t at, int64_t extent) {
+  if (mode == "edge") return std::clamp<int64_t>(at, 0, extent - 1);
+  const int64_t period = mode == "wrap" ? extent : std::max<int64_t>(1, 2 * (extent - 1));
+  const int64_t place = (at % period + period) % period;
+  return place < extent ? place : period - place;
+}
+
+/// Pad with elements of the tensor itself.
+void finish_mirrored(OperatorContext& context, const std::string& mode, const std::vector<size_t>& axes,
+                     const std::vector<int64_t>& pads) {
+  if (mode != "reflect" && mode != "edge" && mode != "wrap")
+    throw UsageError(fmt::format("mode {} is not known", mode));
+  TensorId y = context.input(0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Shape shape = context.graph.tensor(y).shape;
+    const int64_t before = pads[i], after = pads[i + axes.size()], extent = shape[axes[i]];
+    if (before == 0 && after == 0) continue;
+    if (before <= -extent || after <= -extent || before > kMostStep || after > kMostStep) {
+      throw UsageError(fmt::format("pads of {} and {} to {}", before, after, extent));
+    }
+    shape[axes[i]] = before + extent + after;
+    check_shape(shape);
+    check_table(shape[axes[i]]);
+    std::vector<int64_t> indices;
+    for (int64_t at = -before; at < extent + after; ++at) indices.push_back(mirrored(mode, at, extent));
+    y = picked(context, y, axes[i], indices, fmt::format("axis{}", axes[i]));
+  }
+  const DType dtype = context.graph.tensor(y).dtype;
+  Shape shape = context.graph.tensor(y).shape;
+  Node identity;
+  context.finish(std::move(identity), {y}, dtype, std::move(shape));
+}
+
 }  // namespace
 
 void import_pad(OperatorContext& context) {
   const bool by_inputs = context.opset >= 11;
   context.require_inputs(by_inputs ? 2 : 1, by_inputs ? 4 : 1);
   const std::string mode = context.attributes.text("mode", "constant");
-  if (mode != "constant") throw UsageError(fmt::format("mode {} is not supported", mode));
   Shape shape = context.input_tensor(0).shape;
   const auto pads = integers(context, "pads", by_inputs ? 1 : -1);
   if (!pads) throw UsageError("pads are missing");
@@ -179,6 +255,7 @@ void import_pad(OperatorContext& context) {
   if (pads->size() != 2 * axes.size()) {
     throw UsageError(fmt::format("{} pads for {} dimensions", pads->size(), axes.size()));
   }
+  if (mode != "constant") return finish_mirrored(context, mode, axes, *pads);
   const float value = pad_value(context, by_inputs);
   Movement movement = whole(shape);
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -200,40 +277,82 @@ void import_expand(OperatorContext& context) {
   const Shape x = context.input_tensor(0).shape;
   Shape shape = broadcast(x, constant_integers(context, 1));
   check_shape(shape);
-  const Movement from = whole(x);
-  Movement movement;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    const size_t fresh = shape.size() - x.size();
-    const bool repeats = i < fresh || x[i - fresh] != shape[i];
-    movement.axes.push_back(repeats ? MovementAxis{shape[i], 0, 0, shape[i]} : from.axes[i - fresh]);
-  }
+  const Movement movement = expansion(x, shape);
   finish_move(context, movement, std::move(shape));
 }
+
+namespace {
+
+Shape gathered_shape(const Shape& x, size_t axis, const Shape& indices) {
+  const auto at = x.begin() + static_cast<int64_t>(axis);
+  Shape shape(x.begin(), at);
+  shape.insert(shape.end(), indices.begin(), indices.end());
+  shape.insert(shape.end(), at + 1, x.end());
+  return shape;
+}
+
+void require_indices(const GraphTensor& tensor) {
+  if (tensor.dtype != DType::s32 && tensor.dtype != DType::s64) {
+    throw UsageError(fmt::format("the indices \"{}\" are {}", tensor.name, name(tensor.dtype)));
+  }
+}
+
+}  // namespace
 
 void import_gather(OperatorContext& context) {
   context.require_inputs(2, 2);
   const Shape x = context.input_tensor(0).shape;
   const auto axis = static_cast<size_t>(normalized_axis(context.attributes.integer("axis", 0), x.size()));
+  const DType dtype = context.input_tensor(0).dtype;
+  if (!context.constant_input(1)) {
+    require_indices(context.input_tensor(1));
+    Node node = step_node(OpKind::gather);
+    node.workload.rows = rows_of(x, axis);
+    Shape shape = gathered_shape(x, axis, context.input_tensor(1).shape);
+    return context.finish(std::move(node), {context.input(0), context.input(1)}, dtype, std::move(shape));
+  }
   std::vector<int64_t> indices = constant_integers(context, 1);
   if (indices.empty()) throw UsageError("no indices");
   for (int64_t& index : indices) {
     if (index < -x[axis] || index >= x[axis]) throw UsageError(fmt::format("index {} of {}", index, x[axis]));
     if (index < 0) index += x[axis];
   }
-  const Movement from = whole(x);
-  Movement movement;
-  for (size_t i = 0; i < x.size(); ++i) {
-    if (i == axis) {
-      take_indices(movement, from.axes[i], indices);
-    } else {
-      movement.axes.push_back(from.axes[i]);
+  Shape shape = gathered_shape(x, axis, context.constant_input(1)->shape);
+  const TensorId y = picked(context, context.input(0), axis, indices, "picked");
+  Node reshape;
+  reshape.kind = NodeKind::reshape;
+  context.finish(std::move(reshape), {y}, dtype, std::move(shape));
+}
+
+/// As a gather of x as one row: where along the axis an index goes, and where the others are.
+void import_gather_elements(OperatorContext& context) {
+  context.require_inputs(2, 2);
+  const Shape x = context.input_tensor(0).shape, y = context.input_tensor(1).shape;
+  require_indices(context.input_tensor(1));
+  const auto axis = static_cast<size_t>(normalized_axis(context.attributes.integer("axis", 0), x.size()));
+  bool fits = x.size() == y.size();
+  for (size_t i = 0; fits && i < x.size(); ++i) fits = i == axis || y[i] <= x[i];
+  if (!fits) throw UsageError(fmt::format("indices of shape {} for {}", to_text(y), to_text(x)));
+  const Movement source = whole(x), target = whole(y);
+  check_table(element_count(y));
+  Tensor others(DType::s64, y);
+  for (int64_t i = 0; i < others.size(); ++i) {
+    int64_t place = 0;
+    for (size_t k = 0; k < y.size(); ++k) {
+      if (k != axis) place += i / target.axes[k].step % y[k] * source.axes[k].step;
     }
+    others.as<int64_t>()[static_cast<size_t>(i)] = place;
   }
-  Shape shape(x.begin(), x.begin() + static_cast<int64_t>(axis));
-  const Shape& of_indices = context.constant_input(1)->shape;
-  shape.insert(shape.end(), of_indices.begin(), of_indices.end());
-  shape.insert(shape.end(), x.begin() + static_cast<int64_t>(axis) + 1, x.end());
-  finish_move(context, movement, std::move(shape));
+  Formula formula(context.graph);
+  const Term index = converted(formula.tensor(context.input(1)), DType::s64);
+  const Term extent = formula.integer(DType::s64, x[axis]), zero = formula.integer(DType::s64, 0);
+  const Term along = select(index < zero, index + extent, index) * formula.integer(DType::s64, source.axes[axis].step);
+  const Term place = along + formula.tensor(add_constant(context, std::move(others), "others"));
+  const TensorId places = add_formula(context, formula, place, "places");
+  Node node = step_node(OpKind::gather);
+  node.workload.rows = {1, element_count(x), 1};
+  const DType dtype = context.input_tensor(0).dtype;
+  context.finish(std::move(node), {context.input(0), places}, dtype, Shape(y));
 }
 
 }  // namespace warpwright

@@ -1,5 +1,7 @@
-// MatMul in float32: of a constant matrix, of constant matrices batch by batch, of two activations.
+// MatMul in float32: of a constant matrix, of constant matrices batch by batch, of two activations; FusedMatMul.
 #include <fmt/core.h>
+
+#include <numeric>
 
 #include "src/core/error.h"
 #include "src/import/operator_list.h"
@@ -37,10 +39,6 @@ UnplacedNode flat_matmul(OperatorContext& context, TensorId& x_id, TensorId& w_i
   } else {
     made.node.kind = NodeKind::matmul;
     made.node.batch = element_count(b.batch);
-    if (!b.batch.empty() && a.batch != b.batch) {
-      throw UsageError(fmt::format("operands of shape {} and {}: batches that differ are not supported",
-                                   to_text(x.shape), to_text(w.shape)));
-    }
     w_id = reshaped(context, w_id, {element_count(w.shape) / b.columns, b.columns}, "matrices");
   }
   made.shape = {element_count(x.shape) / a.columns, b.columns};
@@ -63,12 +61,11 @@ TensorId inner_product(OperatorContext& context, UnplacedNode made, std::vector<
 }
 
 /// A constant matrix for each of x's batches: a convolution of one group a batch, over pixels that are x's rows.
-void finish_grouped(OperatorContext& context, TensorId x_id, TensorId w_id, const ProductResult& result) {
+TensorId grouped_product(OperatorContext& context, TensorId x_id, TensorId w_id, const ProductResult& result) {
   const GraphTensor x = context.graph.tensor(x_id), w = context.graph.tensor(w_id);
   const Matrices a(x), b(w);
-  if (a.batch != b.batch || a.columns != b.rows) {
-    throw UsageError(fmt::format("operands of shape {} and {}: batches that differ are not supported", to_text(x.shape),
-                                 to_text(w.shape)));
+  if (a.columns != b.rows) {
+    throw UsageError(fmt::format("\"{}\" has {} columns, \"{}\" expects {}", x.name, a.columns, w.name, b.rows));
   }
   const int64_t batch = element_count(b.batch);
   x_id = transposed(context, reshaped(context, x_id, {batch, a.rows, a.columns}, "x"), {0, 2, 1}, "x_columns");
@@ -80,32 +77,85 @@ void finish_grouped(OperatorContext& context, TensorId x_id, TensorId w_id, cons
   made.node.groups = batch;
   made.shape = {1, batch * b.columns, a.rows, 1};
   TensorId id = inner_product(context, std::move(made), {x_id, w_id, kNoTensor}, result);
-  id = transposed(context, reshaped(context, id, {batch, b.columns, a.rows}, "y_columns"), {0, 2, 1}, "y");
-  Shape shape = x.shape;
-  shape.back() = b.columns;
+  return transposed(context, reshaped(context, id, {batch, b.columns, a.rows}, "y_columns"), {0, 2, 1}, "y");
+}
+
+/// A tensor of one dimension as a matrix of one row, or of one column.
+TensorId as_matrix(OperatorContext& context, TensorId id, bool as_row) {
+  const Shape shape = context.graph.tensor(id).shape;
+  if (shape.size() != 1) return id;
+  return reshaped(context, id, as_row ? Shape{1, shape[0]} : Shape{shape[0], 1}, as_row ? "row" : "column");
+}
+
+/// Both operands with the batches of both, where these differ; one matrix for all of x's stays alone.
+void align_batches(OperatorContext& context, TensorId& x_id, TensorId& w_id) {
+  const Shape x = context.graph.tensor(x_id).shape, w = context.graph.tensor(w_id).shape;
+  const Shape x_batch(x.begin(), x.end() - 2), w_batch(w.begin(), w.end() - 2);
+  const Shape batch = broadcast(x_batch, w_batch);
+  const auto with_batch = [&](const Shape& matrix) {
+    Shape shape = batch;
+    shape.insert(shape.end(), matrix.end() - 2, matrix.end());
+    check_shape(shape);
+    return shape;
+  };
+  x_id = expanded(context, x_id, with_batch(x), "x_batches");
+  if (element_count(w_batch) > 1) w_id = expanded(context, w_id, with_batch(w), "w_batches");
+}
+
+}  // namespace
+
+void finish_matmul(OperatorContext& context, TensorId x_id, TensorId w_id, const ProductResult& result) {
+  const bool is_row = context.graph.tensor(x_id).shape.size() == 1,
+             is_column = context.graph.tensor(w_id).shape.size() == 1;
+  x_id = as_matrix(context, x_id, true);
+  w_id = as_matrix(context, w_id, false);
+  const Matrices of_x(context.graph.tensor(x_id)), of_w(context.graph.tensor(w_id));
+  align_batches(context, x_id, w_id);
+  Shape shape = context.graph.tensor(x_id).shape;
+  shape.back() = of_w.columns;
+  if (is_row) shape.erase(shape.end() - 2);
+  if (is_column) shape.pop_back();
+  TensorId id = kNoTensor;
+  if (context.is_derived_from_constants(w_id) && !of_w.batch.empty()) {
+    id = grouped_product(context, x_id, w_id, result);
+  } else {
+    UnplacedNode made = flat_matmul(context, x_id, w_id);
+    std::vector<TensorId> inputs{x_id, w_id};
+    if (made.node.kind == NodeKind::gemm) inputs.push_back(kNoTensor);
+    if (shape == made.shape) return finish_product(context, std::move(made), std::move(inputs), result);
+    id = inner_product(context, std::move(made), std::move(inputs), result);
+  }
   Node reshape;
   reshape.kind = NodeKind::reshape;
   const DType dtype = context.graph.tensor(id).dtype;
   context.finish(std::move(reshape), {id}, dtype, std::move(shape));
 }
 
-}  // namespace
-
-void finish_matmul(OperatorContext& context, TensorId x_id, TensorId w_id, const ProductResult& result) {
-  if (context.is_derived_from_constants(w_id) && !Matrices(context.graph.tensor(w_id)).batch.empty()) {
-    return finish_grouped(context, x_id, w_id, result);
+void import_fused_matmul(OperatorContext& context) {
+  context.require_inputs(2, 2);
+  const float alpha = context.attributes.real("alpha", 1.0f);
+  if (context.attributes.integer("transBatchA", 0) != 0 || context.attributes.integer("transBatchB", 0) != 0) {
+    throw UsageError("transBatchA and transBatchB are not supported");
   }
-  Shape shape = context.graph.tensor(x_id).shape;
-  UnplacedNode made = flat_matmul(context, x_id, w_id);
-  shape.back() = made.shape[1];
-  std::vector<TensorId> inputs{x_id, w_id};
-  if (made.node.kind == NodeKind::gemm) inputs.push_back(kNoTensor);
-  if (shape == made.shape) return finish_product(context, std::move(made), std::move(inputs), result);
-  const TensorId id = inner_product(context, std::move(made), std::move(inputs), result);
-  Node reshape;
-  reshape.kind = NodeKind::reshape;
-  const DType dtype = context.graph.tensor(id).dtype;
-  context.finish(std::move(reshape), {id}, dtype, std::move(shape));
+  std::vector<TensorId> operands;
+  for (int i = 0; i < 2; ++i) {
+    require_real(context.input_tensor(i));
+    TensorId id = context.input(i);
+    const size_t rank = context.graph.tensor(id).shape.size();
+    if (context.attributes.integer(i == 0 ? "transA" : "transB", 0) != 0 && rank >= 2) {
+      std::vector<int64_t> order(rank);
+      std::iota(order.begin(), order.end(), 0);
+      std::swap(order[rank - 2], order[rank - 1]);
+      id = transposed(context, id, order, i == 0 ? "a" : "b");
+    }
+    operands.push_back(id);
+  }
+  if (alpha != 1.0f) {
+    Formula formula(context.graph);
+    const Term scaled = formula.tensor(operands[0]) * alpha;
+    operands[0] = add_formula(context, formula, scaled, "scaled");
+  }
+  finish_matmul(context, operands[0], operands[1], {});
 }
 
 void import_matmul(OperatorContext& context) {

@@ -131,22 +131,31 @@ WindowShape read_window(Attributes& attributes, const Shape& x, std::vector<int6
 
 UnplacedNode average_pool(OperatorContext& context, TensorId x) { return pool(context, NodeKind::average_pool, x); }
 
-UnplacedNode global_average_pool(OperatorContext& context, TensorId x_id) {
+namespace {
+
+/// A pool over all of an image.
+UnplacedNode global_pool(OperatorContext& context, TensorId x_id, NodeKind kind) {
   const GraphTensor& x = context.graph.tensor(x_id);
   if (x.shape.size() != 3 && x.shape.size() != 4) {
     throw UsageError(fmt::format("input \"{}\" has {} dimensions; 3 or 4 are supported", x.name, x.shape.size()));
   }
   UnplacedNode result;
-  result.node.kind = NodeKind::average_pool;
+  result.node.kind = kind;
   result.node.window.kernel_h = x.shape.size() == 4 ? x.shape[2] : 1;
   result.node.window.kernel_w = x.shape.back();
   if (std::max(result.node.window.kernel_h, result.node.window.kernel_w) > kMostWindow) {
-    throw UsageError(fmt::format("an average over {} is too large", to_text(x.shape)));
+    throw UsageError(fmt::format("a pool over {} is too large", to_text(x.shape)));
   }
   result.shape = Shape(x.shape.size(), 1);
   result.shape[0] = x.shape[0];
   result.shape[1] = x.shape[1];
   return result;
+}
+
+}  // namespace
+
+UnplacedNode global_average_pool(OperatorContext& context, TensorId x) {
+  return global_pool(context, x, NodeKind::average_pool);
 }
 
 void import_max_pool(OperatorContext& context) {
@@ -161,6 +170,13 @@ void import_average_pool(OperatorContext& context) {
   context.require_inputs(1, 1);
   require_real(context.input_tensor(0));
   UnplacedNode made = average_pool(context, context.input(0));
+  context.finish(std::move(made.node), {context.input(0)}, DType::f32, std::move(made.shape));
+}
+
+void import_global_max_pool(OperatorContext& context) {
+  context.require_inputs(1, 1);
+  require_real(context.input_tensor(0));
+  UnplacedNode made = global_pool(context, context.input(0), NodeKind::max_pool);
   context.finish(std::move(made.node), {context.input(0)}, DType::f32, std::move(made.shape));
 }
 

@@ -63,6 +63,25 @@ TensorId first_operand(OperatorContext& context, TensorId x) {
   return transposed(context, x, {1, 0}, "transposed");
 }
 
+namespace {
+
+/// C as a float32 tensor that broadcasts to the product; of one number, as a row of it.
+TensorId addend(OperatorContext& context, const Shape& product) {
+  if (!context.has_input(2)) return kNoTensor;
+  const TensorId id = context.input(2);
+  require_real(context.graph.tensor(id));
+  const Shape shape = context.graph.tensor(id).shape;
+  if (broadcast(shape, product) != product) {
+    throw UsageError(fmt::format("C of shape {} does not broadcast to {}", to_text(shape), to_text(product)));
+  }
+  if (element_count(shape) == 1 && context.is_derived_from_constants(id)) {
+    return expanded(context, reshaped(context, id, {1}, "c"), {product[1]}, "row");
+  }
+  return id;
+}
+
+}  // namespace
+
 void import_gemm(OperatorContext& context) {
   context.require_inputs(2, 3);
   Node node;
@@ -70,33 +89,42 @@ void import_gemm(OperatorContext& context) {
   node.transposed_weights = context.attributes.integer("transB", 0) != 0;
   node.alpha = context.attributes.real("alpha", 1.0f);
   node.beta = context.attributes.real("beta", 1.0f);
-  if (!std::isfinite(node.alpha) || !std::isfinite(node.beta) || !(node.alpha > 0)) {
-    throw UsageError(fmt::format("alpha {} and beta {}: alpha must be positive, both finite", node.alpha, node.beta));
+  if (!std::isfinite(node.alpha) || !std::isfinite(node.beta)) {
+    throw UsageError(fmt::format("alpha {} and beta {}: both must be finite", node.alpha, node.beta));
   }
-  const TensorId x_id = first_operand(context, context.input(0)), w_id = context.input(1);
-  const TensorId bias_id = context.has_input(2) ? context.input(2) : kNoTensor;
-  const GraphTensor& x = context.graph.tensor(x_id);
-  const GraphTensor& w = context.graph.tensor(w_id);
-  require_real(x);
-  require_real(w);
-  context.require_constant(w_id, "the second operand");
-  if (x.shape.size() != 2 || w.shape.size() != 2) throw UsageError("both operands must be matrices");
-  const int64_t depth = w.shape[node.transposed_weights ? 1 : 0], columns = w.shape[node.transposed_weights ? 0 : 1];
-  if (depth != x.shape[1]) {
-    throw UsageError(fmt::format("\"{}\" has {} columns, \"{}\" expects {}", x.name, x.shape[1], w.name, depth));
+  for (int i = 0; i < 2; ++i) {
+    const GraphTensor& operand = context.input_tensor(i);
+    require_real(operand);
+    if (operand.shape.size() != 2) throw UsageError("both operands must be matrices");
   }
-  if (bias_id != kNoTensor) {
-    const GraphTensor& bias = context.graph.tensor(bias_id);
-    require_real(bias);
-    context.require_constant(bias_id, "C");
-    const Shape& shape = bias.shape;
-    const bool row = !shape.empty() && shape.back() == columns && (shape.size() == 1 || shape == Shape{1, columns});
-    if (!row) {
-      throw UsageError(
-          fmt::format("C \"{}\" of shape {} is no row of {} elements", bias.name, to_text(shape), columns));
-    }
+  const TensorId x_id = first_operand(context, context.input(0));
+  TensorId w_id = context.input(1);
+  const Shape x = context.graph.tensor(x_id).shape, w = context.graph.tensor(w_id).shape;
+  const int64_t depth = w[node.transposed_weights ? 1 : 0], columns = w[node.transposed_weights ? 0 : 1];
+  if (depth != x[1]) {
+    throw UsageError(fmt::format("\"{}\" has {} columns, \"{}\" expects {}", context.input_name(0), x[1],
+                                 context.input_name(1), depth));
   }
-  context.finish(std::move(node), {x_id, w_id, bias_id}, DType::f32, {x.shape[0], columns});
+  const Shape shape{x[0], columns};
+  const TensorId c = addend(context, shape);
+  if (context.is_derived_from_constants(w_id)) {
+    return context.finish(std::move(node), {x_id, w_id, c}, DType::f32, Shape(shape));
+  }
+  if (node.transposed_weights) w_id = transposed(context, w_id, {1, 0}, "b_transposed");
+  Node product;
+  product.kind = NodeKind::matmul;
+  if (node.alpha == 1.0f && c == kNoTensor) {
+    return context.finish(std::move(product), {x_id, w_id}, DType::f32, Shape(shape));
+  }
+  const TensorId y = context.add_inner(std::move(product), {x_id, w_id}, DType::f32, Shape(shape), "product");
+  Formula formula(context.graph);
+  Term result = formula.tensor(y);
+  if (node.alpha != 1.0f) result = result * node.alpha;
+  if (c != kNoTensor) {
+    const Term addition = formula.tensor(c);
+    result = result + (node.beta == 1.0f ? addition : addition * node.beta);
+  }
+  finish_formula(context, formula, result);
 }
 
 void finish_product(OperatorContext& context, UnplacedNode made, std::vector<TensorId> inputs,

@@ -167,6 +167,16 @@ void import_qlinear_leaky_relu(OperatorContext& context) {
   finish_unary(context, std::move(node));
 }
 
+void import_qlinear_softmax(OperatorContext& context) {
+  context.require_inputs(4, 5);
+  const TensorId x = dequantized(context, 0, "x");
+  const Shape shape = context.graph.tensor(x).shape;
+  const int64_t opset = context.attributes.integer("opset", context.opset);
+  if ((opset < 13) != (context.opset < 13)) throw UsageError(fmt::format("opset {} of the operator", opset));
+  UnplacedNode made{softmax_node(context, shape, false), shape};
+  finish_product(context, std::move(made), {x}, {output_quantization(context, 3, context.input_tensor(0).dtype)});
+}
+
 void import_qlinear_average_pool(OperatorContext& context) { finish_pool(context, average_pool); }
 void import_qlinear_global_average_pool(OperatorContext& context) { finish_pool(context, global_average_pool); }
 

@@ -59,6 +59,13 @@ void check_ports(const Program& program, const std::vector<ProgramPort>& ports) 
   }
 }
 
+/// Whether a step that expects `form` may work on the tensor. In nchw the extents are free: the elements lie in order.
+bool holds(const ProgramTensor& tensor, const TensorForm& form) {
+  if (tensor.form == form) return true;
+  return tensor.form.layout == Layout::nchw && form.layout == Layout::nchw && tensor.form.dtype == form.dtype &&
+         tensor.form.buffer_elements() == form.buffer_elements();
+}
+
 void check_steps(const Program& program) {
   for (size_t number = 0; number < program.steps.size(); ++number) {
     const ProgramStep& step = program.steps[number];
@@ -68,12 +75,12 @@ void check_steps(const Program& program) {
     if (step.inputs.size() != step.workload.inputs.size()) refuse(fmt::format("step {} misses inputs", number));
     for (size_t input = 0; input < step.inputs.size(); ++input) {
       const ProgramTensor& tensor = program.tensors[static_cast<size_t>(step.inputs[input])];
-      if (!(tensor.form == step.workload.inputs[input])) refuse(fmt::format("step {}: input of another form", number));
+      if (!holds(tensor, step.workload.inputs[input])) refuse(fmt::format("step {}: input of another form", number));
       if (tensor.first_step >= now || tensor.last_step < now)
         refuse(fmt::format("step {} reads a dead tensor", number));
     }
     const ProgramTensor& output = program.tensors[static_cast<size_t>(step.output)];
-    if (!(output.form == step.workload.output)) refuse(fmt::format("step {}: output of another form", number));
+    if (!holds(output, step.workload.output)) refuse(fmt::format("step {}: output of another form", number));
     if (output.first_step > now || output.last_step < now) refuse(fmt::format("step {} writes a dead tensor", number));
   }
 }

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "src/core/error.h"
 #include "src/graph/lowering.h"
 #include "tests/graph/graph_builder.h"
 
@@ -227,17 +226,6 @@ TEST(Products, SumsThatAreWantedAreInt32) {
     EXPECT_EQ(program.tensors[static_cast<size_t>(port.tensor)].form.layout, Layout::nchw);
   }
   for (const ProgramStep& step : program.steps) EXPECT_NO_THROW(check(step.workload, step.values));
-}
-
-TEST(Products, FloatResultsAreRefusedByName) {
-  GraphBuilder builder;
-  builder.output(builder.conv(real_input(builder), "lonely_conv", 2, 7));
-  try {
-    lower(builder.graph());
-    FAIL() << "taken";
-  } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("lonely_conv"), std::string::npos) << error.what();
-  }
 }
 
 }  // namespace

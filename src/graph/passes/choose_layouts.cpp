@@ -1,6 +1,6 @@
-// Pass: codes are NHWC with padded channels inside the network and NCHW at its ends; float32 is NCHW; int32 is NHWC
-// where a product writes it, else NCHW. Layout steps stand where a tensor changes between the two; a reshape that moves
-// no byte goes.
+// Pass: codes are NHWC with padded channels inside the network, NCHW at its ends and for the float32 kinds; int32 is
+// NHWC where a product writes it, else NCHW; all other types are NCHW. Layout steps stand where a tensor changes
+// between the two; a reshape that moves no byte goes.
 #include <algorithm>
 #include <numeric>
 
@@ -65,27 +65,34 @@ Node layout_step(const Graph& graph, TensorId from, TensorId to) {
   return node;
 }
 
-/// Reshapes between equal forms: readers read what lies before.
+/// Reshapes between equal forms, and all of what lies in NCHW: readers read what lies before.
 void drop_idle_reshapes(Graph& graph) {
   std::vector<TensorId> replacement(graph.tensors.size());
   std::iota(replacement.begin(), replacement.end(), 0);
   for (const Node& node : graph.nodes) {
-    if (!node.is_step(OpKind::layout)) continue;
-    if (nhwc_form_of(graph.tensor(node.inputs[0])) != nhwc_form_of(graph.tensor(node.output))) continue;
+    const bool layout = node.is_step(OpKind::layout);
+    if (!layout && node.kind != NodeKind::reshape) continue;
+    if (layout && nhwc_form_of(graph.tensor(node.inputs[0])) != nhwc_form_of(graph.tensor(node.output))) continue;
     replacement[static_cast<size_t>(node.output)] = node.inputs[0];
   }
   replace_tensors(graph, std::move(replacement));
   remove_dead_nodes(graph);
 }
 
+/// Whether a step reads and writes NCHW alone.
+bool works_in_nchw(const Graph& graph, const Node& node) {
+  if (node.is_step(OpKind::move)) return !is_code(graph.tensor(node.output).dtype);
+  return node.workload.is_real();
+}
+
 /// Codes, and the sums that a product writes.
 bool lies_in_nhwc(const Graph& graph, const GraphIndex& index, TensorId id) {
   const DType dtype = graph.tensor(id).dtype;
-  if (dtype != DType::s32) return is_code(dtype);
+  if (!is_code(dtype) && dtype != DType::s32) return false;
   const int producer = index.producer(id);
   if (producer < 0) return false;
   const Node& node = graph.nodes[static_cast<size_t>(producer)];
-  return !node.is_step(OpKind::layout) && !node.is_step(OpKind::move);
+  return !works_in_nchw(graph, node) && (is_code(dtype) || !node.is_step(OpKind::layout));
 }
 
 std::vector<Shape> output_shapes(const Graph& graph) {
@@ -94,43 +101,84 @@ std::vector<Shape> output_shapes(const Graph& graph) {
   return shapes;
 }
 
-/// A layout step behind each graph input of codes and before each graph output of codes, which has its shape again.
-void convert_ends(Graph& graph, const std::vector<Shape>& shapes) {
-  const GraphIndex index(graph);
-  std::vector<TensorId> replacement(graph.tensors.size());
-  std::iota(replacement.begin(), replacement.end(), 0);
-  std::vector<Node> first;
-  for (TensorId input : graph.inputs) {
-    graph.tensor(input).form = nchw_form_of(graph.tensor(input));
-    if (!is_code(graph.tensor(input).dtype)) continue;
-    if (index.readers(input).empty() && !index.is_output(input)) continue;
-    const TensorId inner = copy_tensor(graph, input, "/nhwc");
-    replacement[static_cast<size_t>(input)] = inner;
-    replacement.push_back(inner);
-    Node node = layout_step(graph, input, inner);
-    node.values["pad_code"] = scalar_s32(pad_code_of_input(graph, index, input));
-    first.push_back(std::move(node));
+/// Layout steps where a step reads a tensor in another layout than it lies in.
+class LayoutChanges {
+ public:
+  explicit LayoutChanges(Graph& graph) : graph_(graph), index_(graph) {}
+
+  void run() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      for (size_t slot = 0; slot < graph_.nodes[i].inputs.size(); ++slot) change(static_cast<int>(i), slot);
+    }
+    insert_nodes(graph_, std::move(inserted_));
   }
-  replace_tensors(graph, std::move(replacement));
-  graph.nodes.insert(graph.nodes.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
-  const GraphIndex with_first(graph);
+
+ private:
+  void change(int at, size_t slot) {
+    Node& node = graph_.nodes[static_cast<size_t>(at)];
+    const TensorId id = node.inputs[slot];
+    const bool nhwc = lies_in_nhwc(graph_, index_, id);
+    // A layout step of sums takes them as they lie.
+    const bool wants_nhwc = is_code(graph_.tensor(id).dtype) && !works_in_nchw(graph_, node);
+    const bool wants_nchw = nhwc && works_in_nchw(graph_, node);
+    if (nhwc ? !wants_nchw : !wants_nhwc) return;
+    const auto [found, fresh] = changed_.emplace(id, kNoTensor);
+    if (fresh) {
+      found->second = copy_tensor(graph_, id, nhwc ? "/nchw" : "/nhwc");
+      Node step = layout_step(graph_, id, found->second);
+      if (!nhwc) step.values["pad_code"] = scalar_s32(pad_code_of_input(graph_, index_, id));
+      // Those of graph inputs come first.
+      inserted_.emplace_back(index_.producer(id) < 0 ? 0 : at, std::move(step));
+    }
+    graph_.nodes[static_cast<size_t>(at)].inputs[slot] = found->second;
+  }
+
+  Graph& graph_;
+  const GraphIndex index_;
+  std::map<TensorId, TensorId> changed_;
+  std::vector<std::pair<int, Node>> inserted_;
+};
+
+/// A step that takes every element as it comes.
+Node copy_step(const Graph& graph, TensorId from, TensorId to) {
+  Node node = layout_step(graph, from, to);
+  if (is_code(graph.tensor(from).dtype) || graph.tensor(from).dtype == DType::s32) return node;
+  node.workload.movement = simplified(whole(graph.tensor(to).shape));
+  become_step(node, OpKind::move, {from}, {});
+  return node;
+}
+
+/// Graph outputs have their shapes again: what lies in NHWC by a layout step, a graph input by a copy.
+void convert_outputs(Graph& graph, const std::vector<Shape>& shapes) {
+  const GraphIndex index(graph);
   std::map<std::pair<TensorId, Shape>, TensorId> outer;
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     GraphOutput& output = graph.outputs[i];
-    if (!lies_in_nhwc(graph, with_first, output.tensor) && graph.tensor(output.tensor).shape == shapes[i]) continue;
+    if (!lies_in_nhwc(graph, index, output.tensor) && index.producer(output.tensor) >= 0) {
+      output.shape = shapes[i];
+      continue;
+    }
     auto [at, fresh] = outer.emplace(std::pair{output.tensor, shapes[i]}, kNoTensor);
     if (fresh) {
       at->second = copy_tensor(graph, output.tensor, "/nchw");
       graph.tensor(at->second).shape = shapes[i];
       graph.tensor(at->second).form = nchw_form_of(graph.tensor(at->second));
-      graph.nodes.push_back(layout_step(graph, output.tensor, at->second));
+      graph.nodes.push_back(copy_step(graph, output.tensor, at->second));
     }
     output.tensor = at->second;
   }
 }
 
+/// The float32 elements of these codes, whatever shape they came in.
+TensorForm unrolled(const GraphTensor& codes) {
+  TensorForm form = nchw_form_of(codes);
+  form.dtype = DType::f32;
+  return form;
+}
+
 void set_forms(Graph& graph) {
   const GraphIndex index(graph);
+  for (const TensorId input : graph.inputs) graph.tensor(input).form = nchw_form_of(graph.tensor(input));
   const auto set_form = [&](TensorId id) {
     GraphTensor& tensor = graph.tensor(id);
     if (!tensor.form) tensor.form = lies_in_nhwc(graph, index, id) ? nhwc_form_of(tensor) : nchw_form_of(tensor);
@@ -140,8 +188,10 @@ void set_forms(Graph& graph) {
     if (node.kind != NodeKind::step) continue;
     for (const TensorId id : node.inputs) set_form(id);
     set_form(node.output);
+    if (node.workload.is_real()) continue;
     const GraphTensor& output = graph.tensor(node.output);
     node.workload = with_forms(graph, node);
+    if (node.is_step(OpKind::quantize)) node.workload.inputs[0] = unrolled(output);
     if (output.form->layout != Layout::nhwc) continue;
     // What only moves codes pads as its input is padded.
     auto pad = node.values.emplace("pad_code", scalar_s32(pad_codes[node.inputs[0]])).first;
@@ -154,7 +204,8 @@ void set_forms(Graph& graph) {
 void choose_layouts(Graph& graph) {
   const std::vector<Shape> shapes = output_shapes(graph);
   drop_idle_reshapes(graph);
-  convert_ends(graph, shapes);
+  LayoutChanges(graph).run();
+  convert_outputs(graph, shapes);
   set_forms(graph);
 }
 

@@ -1,9 +1,10 @@
-// Pass: what hangs on constants alone is computed: QuantizeLinear, Reshape and movement by strides.
+// Pass: what hangs on constants alone is computed: QuantizeLinear, Reshape, movement by strides, float32 steps.
 #include <algorithm>
 #include <cmath>
 
 #include "src/graph/passes/chain.h"
 #include "src/graph/passes/passes.h"
+#include "src/graph/passes/real_step.h"
 #include "src/reference/reference.h"
 
 namespace warpwright {
@@ -47,7 +48,9 @@ Tensor moved(const Tensor& tensor, const Node& node, const Shape& shape) {
 
 void fold_constants(Graph& graph) {
   for (const Node& node : graph.nodes) {
-    if (node.inputs.empty() || !graph.is_constant(node.inputs[0])) continue;
+    const bool constant =
+        std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return graph.is_constant(input); });
+    if (node.inputs.empty() || !constant) continue;
     GraphTensor& output = graph.tensor(node.output);
     const Tensor& input = *graph.tensor(node.inputs[0]).constant;
     if (node.kind == NodeKind::quantize) {
@@ -58,6 +61,8 @@ void fold_constants(Graph& graph) {
     } else if (node.kind == NodeKind::move &&
                element_count(output.shape) <= std::max(input.size(), kMostGrownElements)) {
       output.constant = moved(input, node, output.shape);
+    } else if (node.kind == NodeKind::step && node.workload.is_real()) {
+      output.constant = evaluated(graph, node);
     }
   }
   std::erase_if(graph.nodes, [&](const Node& node) { return graph.is_constant(node.output); });

@@ -63,33 +63,41 @@ int32_t saturated(double value) {
   return static_cast<int32_t>(value);
 }
 
-/// The bias as integers of scale alpha * x_scale * weight_scale[k]. Nothing when it is no constant.
-std::optional<std::vector<int32_t>> integer_bias(const Graph& graph, const GraphIndex& index, const Node& node,
-                                                 const ProductScales& scales) {
+struct ProductBias {
+  std::vector<int32_t> codes;  // of scale alpha * x_scale * weight_scale[k]
+  std::vector<float> real;
+};
+
+/// Nothing when it is no constant with an element a channel.
+std::optional<ProductBias> product_bias(const Graph& graph, const GraphIndex& index, const Node& node,
+                                        const ProductScales& scales) {
   const TensorId id = node.inputs[2];
   const Node* dequantize = producer_of_kind(graph, index, id, NodeKind::dequantize);
   const TensorId source = dequantize ? dequantize->inputs[0] : id;
   if (!graph.is_constant(source)) return std::nullopt;
   const Tensor& constant = *graph.tensor(source).constant;
-  std::vector<int32_t> bias(scales.weight_scale.size());
-  if (static_cast<size_t>(constant.size()) != bias.size()) return std::nullopt;
-  for (size_t k = 0; k < bias.size(); ++k) {
+  const size_t channels = scales.weight_scale.size();
+  ProductBias bias{std::vector<int32_t>(channels), std::vector<float>(channels)};
+  if (static_cast<size_t>(constant.size()) != channels) return std::nullopt;
+  for (size_t k = 0; k < channels; ++k) {
     const float scale = (scales.alpha * scales.x_scale) * scales.weight_scale[k];
     float real = 0;
     if (dequantize) {
       const float own_scale = at_channel(dequantize->quantization.scale, k);
       const int64_t centred = int64_t{element(constant, k)} - at_channel(dequantize->quantization.zero_point, k);
+      real = static_cast<float>(centred) * own_scale;
+      bias.real[k] = node.beta * real;
       if (own_scale == scale && node.beta == 1.0f) {
-        bias[k] = saturated(static_cast<double>(centred));
+        bias.codes[k] = saturated(static_cast<double>(centred));
         continue;
       }
-      real = static_cast<float>(centred) * own_scale;
     } else {
       real = constant.as<float>()[k];
     }
-    const float quotient = node.beta * real / scale;
+    bias.real[k] = node.beta * real;
+    const float quotient = bias.real[k] / scale;
     if (std::isnan(quotient)) return std::nullopt;
-    bias[k] = saturated(std::nearbyint(quotient));
+    bias.codes[k] = saturated(std::nearbyint(quotient));
   }
   return bias;
 }
@@ -105,7 +113,7 @@ const Node* weight_dequantize(const Graph& graph, const GraphIndex& index, const
 void fold(Graph& graph, const GraphIndex& index, Node& node) {
   const auto x = dequantized_codes(graph, index, node.inputs[0]);
   const Node* w = weight_dequantize(graph, index, node);
-  if (!x || !w) return;
+  if (!x || !w || !(node.alpha > 0)) return;
   Node product = node;
   product.kind = NodeKind::product;
   product.workload.kind = node.kind == NodeKind::conv ? OpKind::conv2d : OpKind::dense;
@@ -124,10 +132,11 @@ void fold(Graph& graph, const GraphIndex& index, Node& node) {
   append_names(product.onnx_nodes, x->onnx_nodes);
   append_names(product.onnx_nodes, w->onnx_nodes);
   if (node.inputs[2] != kNoTensor) {
-    const auto bias = integer_bias(graph, index, node, product.scales);
+    auto bias = product_bias(graph, index, node, product.scales);
     if (!bias) return;
     product.workload.epilogue.bias = true;
-    product.values["bias"] = vector_s32(*bias);
+    product.values["bias"] = vector_s32(bias->codes);
+    product.scales.bias = std::move(bias->real);
     const Node* dequantize = producer_of_kind(graph, index, node.inputs[2], NodeKind::dequantize);
     if (dequantize) append_names(product.onnx_nodes, dequantize->onnx_nodes);
   }

@@ -1,5 +1,5 @@
-// Pass: what works on codes and is no step yet becomes one: QuantizeLinear of graph inputs, DequantizeLinear to graph
-// outputs, max pools, concats, reshapes, movements by strides.
+// Pass: what works on codes and is no step yet becomes one: QuantizeLinear and DequantizeLinear of one scale, max
+// pools, concats, reshapes; and movements by strides of any type.
 #include "src/graph/passes/chain.h"
 #include "src/graph/passes/passes.h"
 
@@ -7,25 +7,9 @@ namespace warpwright {
 
 namespace {
 
-constexpr size_t kMostParts = 64;
-
-bool is_input(const Graph& graph, TensorId id) {
-  for (TensorId input : graph.inputs) {
-    if (input == id) return true;
-  }
-  return false;
-}
-
-/// Float32 that is only moved: a graph input, or what a movement makes of float32.
-bool is_moved_real(const Graph& graph, const GraphIndex& index, TensorId id) {
-  if (is_input(graph, id)) return true;
-  const int producer = index.producer(id);
-  return producer >= 0 && graph.nodes[static_cast<size_t>(producer)].is_step(OpKind::move);
-}
-
 void form_quantize(const Graph& graph, const GraphIndex& index, Node& node) {
   const ClampChain chain = clamp_chain(graph, index, node.inputs[0]);
-  if (!node.quantization.per_tensor() || !is_moved_real(graph, index, chain.source)) return;
+  if (!node.quantization.per_tensor()) return;
   const Quantization& y = node.quantization;
   Values values{{"scale", scalar_f32(y.scale[0])},
                 {"zero_point", scalar_s32(y.zero_point[0])},
@@ -38,12 +22,7 @@ void form_quantize(const Graph& graph, const GraphIndex& index, Node& node) {
 }
 
 void form_dequantize(const Graph& graph, const GraphIndex& index, Node& node) {
-  bool leaves = index.is_output(node.output);
-  for (int reader : index.readers(node.output)) {
-    const Node& next = graph.nodes[static_cast<size_t>(reader)];
-    leaves |= next.kind == NodeKind::move || next.kind == NodeKind::reshape;
-  }
-  if (!leaves || !dequantized_codes(graph, index, node.output)) return;
+  if (!dequantized_codes(graph, index, node.output)) return;
   become_step(
       node, OpKind::dequantize, node.inputs,
       {{"scale", scalar_f32(node.quantization.scale[0])}, {"zero_point", scalar_s32(node.quantization.zero_point[0])}});
@@ -52,8 +31,10 @@ void form_dequantize(const Graph& graph, const GraphIndex& index, Node& node) {
 /// What takes the elements as they come is a layout step, if these are codes or sums.
 void form_gather(const Graph& graph, Node& node) {
   const GraphTensor &x = graph.tensor(node.inputs[0]), &y = graph.tensor(node.output);
+  // Others lie as they come, whatever the shape.
+  if (node.kind == NodeKind::reshape && !is_code(y.dtype) && y.dtype != DType::s32) return;
   if (node.kind == NodeKind::reshape) node.movement = simplified(whole(y.shape));
-  if (y.dtype != DType::f32 && node.movement.is_identity(element_count(x.shape))) {
+  if ((is_code(y.dtype) || y.dtype == DType::s32) && node.movement.is_identity(element_count(x.shape))) {
     return become_step(node, OpKind::layout, node.inputs, {});
   }
   node.workload.movement = node.movement;

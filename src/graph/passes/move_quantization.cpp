@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "src/graph/passes/passes.h"
 
@@ -14,7 +15,12 @@ namespace {
 
 bool moves_elements(const Node& node) {
   return node.kind == NodeKind::reshape || node.kind == NodeKind::move || node.kind == NodeKind::max_pool ||
-         node.kind == NodeKind::concat;
+         node.kind == NodeKind::concat || node.is_step(OpKind::gather);
+}
+
+/// The inputs whose elements are moved; the index of a gather is none.
+std::span<TensorId> moved_inputs(Node& node) {
+  return {node.inputs.begin(), node.is_step(OpKind::gather) ? 1 : node.inputs.size()};
 }
 
 float code_of_real(float real, const Quantization& y) {
@@ -107,7 +113,7 @@ class UpwardMove {
 
   void move_over(Node node, const std::vector<Node>& quantizes) {
     if (node.kind == NodeKind::move) node.fill = code_of_real(node.fill, quantizes[0].quantization);
-    for (TensorId& input : node.inputs) input = quantized(input, quantizes[0]);
+    for (TensorId& input : moved_inputs(node)) input = quantized(input, quantizes[0]);
     for (const Node& quantize : quantizes) {
       Node moved = node;
       moved.output = quantize.output;
@@ -147,7 +153,7 @@ void move_down(Graph& graph) {
   for (Node& node : graph.nodes) {
     const Node* first = nullptr;
     bool all_equal = moves_elements(node);
-    for (TensorId input : node.inputs) {
+    for (TensorId input : moved_inputs(node)) {
       auto found = all_equal ? dequantizes.find(input) : dequantizes.end();
       all_equal = found != dequantizes.end() && (!first || first->quantization == found->second.quantization);
       if (all_equal && !first) first = &found->second;
@@ -160,7 +166,7 @@ void move_down(Graph& graph) {
       continue;
     }
     Node& dequantize = *behind;
-    for (TensorId& input : node.inputs) input = dequantizes.at(input).inputs[0];
+    for (TensorId& input : moved_inputs(node)) input = dequantizes.at(input).inputs[0];
     dequantize.output = node.output;
     Shape shape = graph.tensor(node.output).shape;
     node.output =

@@ -1,4 +1,5 @@
-// Computing tables: every operator in float32 with one rounding a step, transcendentals in float64 rounded once.
+// Computing tables: every operator in float32 with one rounding a step; transcendentals of the nodes that tables always
+// took in float64 rounded once, maps as the reference computes them.
 #include "src/graph/passes/table.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <set>
 
 #include "src/graph/passes/chain.h"
+#include "src/reference/reference.h"
 
 namespace warpwright {
 
@@ -33,6 +35,35 @@ bool is_elementwise(NodeKind kind) {
     default:
       return false;
   }
+}
+
+/// A map of float32, to float32.
+bool is_real_map(const Graph& graph, const Node& node) {
+  const auto is_real = [&](TensorId id) { return graph.tensor(id).dtype == DType::f32; };
+  return node.is_step(OpKind::map) && is_real(node.output) &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), is_real);
+}
+
+/// The map over 256 elements of each operand, or one that is repeated.
+Reals apply_map(const Node& node, const std::vector<std::vector<float>>& operands) {
+  Workload workload;
+  workload.kind = OpKind::map;
+  workload.map.extents = {256};
+  workload.map.instructions = node.workload.map.instructions;
+  workload.output = nchw_form(DType::f32, 1, 1, 1, 256);
+  std::vector<Tensor> tensors;
+  for (const std::vector<float>& operand : operands) {
+    const auto count = static_cast<int64_t>(operand.size());
+    workload.map.operands.push_back({DType::f32, false, {count == 1 ? 0 : 1}});
+    workload.inputs.push_back(nchw_form(DType::f32, 1, 1, 1, count));
+    tensors.push_back(vector_f32(operand));
+  }
+  std::vector<const Tensor*> inputs;
+  for (const Tensor& tensor : tensors) inputs.push_back(&tensor);
+  const Tensor result = run_reference(workload, {}, inputs);
+  Reals reals;
+  std::copy(result.as<float>().begin(), result.as<float>().end(), reals.begin());
+  return reals;
 }
 
 float clamp_to(float value, float lo, float hi) { return std::fmin(std::fmax(value, lo), hi); }
@@ -88,6 +119,8 @@ class Cone {
         if (!node.quantization.per_tensor() || !is_code(node.quantization.dtype)) return false;
         if (graph_.is_constant(node.inputs[0])) return false;
         leaves_.insert(node.inputs[0]);
+      } else if (is_real_map(graph_, node)) {
+        open.insert(open.end(), node.inputs.begin(), node.inputs.end());
       } else if (is_elementwise(node.kind) && graph_.tensor(node.output).dtype == DType::f32) {
         open.insert(open.end(), node.inputs.begin(), node.inputs.end());
       } else {
@@ -114,6 +147,12 @@ class Cone {
         }
         continue;
       }
+      if (node.kind == NodeKind::step) {
+        std::vector<std::vector<float>> operands;
+        for (const TensorId input : node.inputs) operands.push_back(values(reals, input));
+        y = apply_map(node, operands);
+        continue;
+      }
       for (size_t i = 0; i < 256; ++i) {
         const float other = node.inputs.size() > 1 ? value(reals, node.inputs[1], i) : 0.0f;
         y[i] = apply(node, value(reals, node.inputs[0], i), other);
@@ -130,6 +169,12 @@ class Cone {
   float value(const std::map<TensorId, Reals>& reals, TensorId id, size_t i) const {
     if (graph_.is_constant(id)) return graph_.tensor(id).constant->as<float>()[0];
     return reals.at(id)[i];
+  }
+
+  std::vector<float> values(const std::map<TensorId, Reals>& reals, TensorId id) const {
+    if (graph_.is_constant(id)) return {graph_.tensor(id).constant->as<float>()[0]};
+    const Reals& of_codes = reals.at(id);
+    return {of_codes.begin(), of_codes.end()};
   }
 
   const Graph& graph_;

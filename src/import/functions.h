@@ -1,0 +1,21 @@
+// Functions that a model brings along: their bodies in place of the nodes that call them.
+#pragma once
+
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+namespace warpwright {
+
+/// The function that the node calls, or null.
+const onnx::FunctionProto* called_function(const onnx::ModelProto& model, const onnx::NodeProto& node);
+
+/// The nodes of the body with the names and attributes of the call; names of the body's own get `prefix` and a slash
+/// before them. Throws UsageError on more inputs or outputs than the function has.
+std::vector<onnx::NodeProto> inlined(const onnx::FunctionProto& function, const onnx::NodeProto& call,
+                                     const std::string& prefix);
+
+/// The opset of the default domain that the body is written in.
+int64_t opset_of(const onnx::FunctionProto& function, int64_t otherwise);
+
+}  // namespace warpwright
