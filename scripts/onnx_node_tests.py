@@ -3,7 +3,7 @@
 
     scripts/onnx_node_tests.py --program build/release/bin/warpwright          checks against the committed table
     scripts/onnx_node_tests.py --program ... --write                           writes the table and the document anew
-    scripts/onnx_node_tests.py --program ... --folder DIR [--write-to FILE]    another folder of such tests
+    scripts/onnx_node_tests.py --program ... --folder DIR    another folder of such tests
 
 A test passes when every output has the right type, shape and values: integers exactly, floats within the tolerance that
 the package itself tests with (1e-3 relative, 1e-7 absolute). A refusal (exit status 2) must name the node. Anything else
@@ -34,6 +34,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLE = ROOT / "tests/data/onnx_node_tests.csv"
 DOCUMENT = ROOT / "docs/onnx_operators.md"
 RTOL, ATOL = 1e-3, 1e-7
+
+# Tests whose recorded values no runtime gives; ONNX Runtime and this program agree on others.
+DEVIATING = {
+    "test_qlinearmatmul_2D_int8_float32": "the recorded values were corrected in later versions of the package",
+    "test_qlinearmatmul_3D_int8_float32": "the recorded values were corrected in later versions of the package",
+    "test_resize_downsample_scales_cubic_align_corners": "the recorded values count with an output extent that is no whole number",
+    "test_resize_downsample_scales_linear_align_corners": "the recorded values count with an output extent that is no whole number",
+}
 
 # Inputs by number that must be constants here; "1-" means all from 1 on.
 CONSTANT_INPUTS = {
@@ -84,14 +92,14 @@ def difference(got, want):
 
 
 def run(program, folder):
-    """Returns (result, reason); result is passed, refused or fault."""
+    """Returns (result, reason); result is passed, refused, deviates (see DEVIATING) or fault."""
     model = onnx.load(folder / "model.onnx")
     data = folder / "test_data_set_0"
     with tempfile.TemporaryDirectory() as temporary:
         try:
             inputs = read_tensors(data, "input", model.graph.input)
             outputs = read_tensors(data, "output", model.graph.output)
-        except (ValueError, FileNotFoundError) as error:
+        except (ValueError, FileNotFoundError):
             inputs, outputs = [], []  # no tensors: to be refused
         constants = constant_inputs(model)
         arguments = []
@@ -120,6 +128,8 @@ def run(program, folder):
             safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
             file = os.path.join(out, safe + ".npy")
             fault = difference(np.load(file) if os.path.exists(file) else None, numpy_helper.to_array(proto))
+            if fault and folder.name in DEVIATING:
+                return "deviates", DEVIATING[folder.name]
             if fault:
                 return "fault", f"output {name}: {fault}"
         return "passed", ""
@@ -146,17 +156,19 @@ def operator_of(folder):
 def write_document(results):
     operators = collections.defaultdict(list)
     for folder, (result, reason) in results.items():
-        operators[operator_of(folder)].append((result, reason_of(reason) if result == "refused" else ""))
+        text = reason_of(reason) if result == "refused" else reason
+        operators[operator_of(folder)].append((result, text))
     counts = collections.Counter(r for r, _ in results.values())
     lines = ["# ONNX operators", "",
              f"The node tests of the onnx package {onnx.__version__} through the reference: {counts['passed']} of "
-             f"{len(results)} pass, {counts['refused']} are refused by name, {counts['fault']} are faults. Written by "
-             "`scripts/onnx_node_tests.py --write`; the result of each test stands in `tests/data/onnx_node_tests.csv`.",
-             "", "| operator of the test | pass | refused | why refused (a count where there are several) |",
+             f"{len(results)} pass, {counts['refused']} are refused by name, {counts['deviates']} have recorded values that "
+             f"no runtime gives, {counts['fault']} are faults. Written by `scripts/onnx_node_tests.py --write`; the result "
+             "of each test stands in `tests/data/onnx_node_tests.csv`.",
+             "", "| operator of the test | pass | others | why they are refused or deviate (a count where there are several) |",
              "|---|---|---|---|"]
     for operator in sorted(operators):
         runs = operators[operator]
-        reasons = collections.Counter(reason for result, reason in runs if result == "refused")
+        reasons = collections.Counter(reason for result, reason in runs if result != "passed")
         text = "; ".join((f"{n}x " if n > 1 else "") + reason for reason, n in reasons.most_common())
         passed = sum(result == "passed" for result, _ in runs)
         lines.append(f"| {operator} | {passed} | {sum(reasons.values())} | {text.replace('|', '/')} |")
@@ -181,7 +193,7 @@ def main():
     for test, (result, reason) in results.items():
         if result == "fault" or options.only:
             print(f"{test.name}: {result} {reason}")
-    print(f"{counts['passed']} passed, {counts['refused']} refused, {counts['fault']} faults")
+    print(", ".join(f"{counts[result]} {result}" for result in ("passed", "refused", "deviates", "fault")))
     if options.write:
         with TABLE.open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(

@@ -78,6 +78,9 @@ std::string why_no_step(const Graph& graph, const Node& node) {
   if (!any_number && node.inputs.size() > most) {
     return fmt::format("its operand \"{}\" is no constant", graph.tensor(node.inputs[most]).name);
   }
+  for (const TensorId input : node.inputs) {
+    if (graph.is_constant(input)) return "the constants that it works on are too large to compute it here";
+  }
   try {
     check(node.workload, node.values);
   } catch (const InternalError& error) {

@@ -11,9 +11,6 @@ namespace warpwright {
 
 namespace {
 
-/// A constant that a movement makes larger is left alone beyond this, so that a small file cannot ask for all memory.
-constexpr int64_t kMostGrownElements = int64_t{1} << 24;
-
 /// Elements behind one index of `axis`.
 int64_t inner_elements(const Shape& shape, int64_t axis) {
   return element_count(Shape(shape.begin() + axis + 1, shape.end()));
@@ -47,10 +44,11 @@ Tensor moved(const Tensor& tensor, const Node& node, const Shape& shape) {
 }  // namespace
 
 void fold_constants(Graph& graph) {
+  FoldingBudget budget(graph);
   for (const Node& node : graph.nodes) {
     const bool constant =
         std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return graph.is_constant(input); });
-    if (node.inputs.empty() || !constant) continue;
+    if (node.inputs.empty() || !constant || !budget.take(graph, node)) continue;
     GraphTensor& output = graph.tensor(node.output);
     const Tensor& input = *graph.tensor(node.inputs[0]).constant;
     if (node.kind == NodeKind::quantize) {
@@ -58,8 +56,7 @@ void fold_constants(Graph& graph) {
     } else if (node.kind == NodeKind::reshape) {
       output.constant = input;
       output.constant->shape = output.shape;
-    } else if (node.kind == NodeKind::move &&
-               element_count(output.shape) <= std::max(input.size(), kMostGrownElements)) {
+    } else if (node.kind == NodeKind::move) {
       output.constant = moved(input, node, output.shape);
     } else if (node.kind == NodeKind::step && node.workload.is_real()) {
       output.constant = evaluated(graph, node);

@@ -19,7 +19,7 @@ Tensor along_axis(Tensor values, int64_t axis, size_t rank) {
 
 class RealSteps {
  public:
-  explicit RealSteps(Graph& graph) : graph_(graph) {}
+  explicit RealSteps(Graph& graph) : graph_(graph), budget_(graph) {}
 
   void run() {
     for (Node& node : std::exchange(graph_.nodes, {})) take(std::move(node));
@@ -79,11 +79,13 @@ class RealSteps {
   void emit(Node node) {
     const bool all_constant =
         std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return graph_.is_constant(input); });
-    if (all_constant && node.kind == NodeKind::reshape) {
+    const bool is_real = node.kind == NodeKind::step && node.workload.is_real();
+    const bool is_folded = all_constant && (is_real || node.kind == NodeKind::reshape) && budget_.take(graph_, node);
+    if (is_folded && !is_real) {
       Tensor tensor = *graph_.tensor(node.inputs[0]).constant;
       tensor.shape = graph_.tensor(node.output).shape;
       graph_.tensor(node.output).constant = std::move(tensor);
-    } else if (all_constant && node.kind == NodeKind::step && node.workload.is_real()) {
+    } else if (is_folded) {
       graph_.tensor(node.output).constant = evaluated(graph_, node);
     } else {
       graph_.nodes.push_back(std::move(node));
@@ -251,6 +253,7 @@ class RealSteps {
   }
 
   Graph& graph_;
+  FoldingBudget budget_;
 };
 
 }  // namespace

@@ -174,6 +174,20 @@ void place_constants(const Graph& graph, Node& node) {
   set_forms(graph, node);
 }
 
+FoldingBudget::FoldingBudget(const Graph& graph) {
+  constexpr int64_t kAtLeast = int64_t{1} << 26;
+  int64_t elements = 0;
+  for (const GraphTensor& tensor : graph.tensors) elements += tensor.constant ? tensor.constant->size() : 0;
+  left_elements_ = kAtLeast + 4 * elements;
+}
+
+bool FoldingBudget::take(const Graph& graph, const Node& node) {
+  const int64_t elements = element_count(graph.tensor(node.output).shape);
+  if (elements > left_elements_) return false;
+  left_elements_ -= elements;
+  return true;
+}
+
 Tensor evaluated(const Graph& graph, const Node& node) {
   Node copy = node;
   if (copy.is_step(OpKind::map)) {

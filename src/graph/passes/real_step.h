@@ -9,6 +9,17 @@ namespace warpwright {
 /// workload are set.
 void place_constants(const Graph& graph, Node& node);
 
+/// How many elements of constants a pass may compute, so that a small file cannot ask for all memory.
+class FoldingBudget {
+ public:
+  explicit FoldingBudget(const Graph& graph);
+  /// Whether the output of the node may still be computed; it counts from then on.
+  bool take(const Graph& graph, const Node& node);
+
+ private:
+  int64_t left_elements_ = 0;
+};
+
 /// What a float32 step gives whose inputs are all constants.
 Tensor evaluated(const Graph& graph, const Node& node);
 
