@@ -19,7 +19,7 @@ RowCut cut_of(const Workload& workload, const Config& config) {
   return {workload.rows, config.at("vector"), config.at("threads")};
 }
 
-// Beyond the end of a row it loads the tensor's first vector: without branches all loads of a batch go out at once.
+// Where a lane has no vector left it loads another one: without branches all loads of a batch go out at once.
 constexpr std::string_view kBatches = R"(
   constexpr int kLoaded = kBatch < kRounds ? kBatch : kRounds;
   constexpr bool kHeld = kLoaded == kRounds;
@@ -27,7 +27,7 @@ constexpr std::string_view kBatches = R"(
   auto load = [&](int first) {
 #pragma unroll
     for (int r = 0; r < kLoaded; ++r) {
-      load_vector(x[r], x0 + (is_there(first + r) ? start + (first + r) * kStep : 0));
+      load_vector(x[r], x0 + place_of(first + r));
     }
   };
   if constexpr (kHeld) load(0);

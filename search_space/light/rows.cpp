@@ -57,6 +57,10 @@ std::string row_place_text(const RowCut& cut) {
   auto is_there = [&](int round) {{
     return is_item && (kWhole || (kInLanes ? round * kParts + lane * kVector : round) < kLength);
   }};
+  auto place_of = [&](int round) {{
+    const int real = kWhole ? round : min(round, kRounds - 1);
+    return is_there(real) ? start + real * kStep : 0;
+  }};
 )",
                      start);
 }

@@ -36,7 +36,8 @@ std::vector<int64_t> row_vectors(const Rows& rows);
 std::string row_constants(const RowCut& cut, const Rows& rows, int64_t batch);
 
 /// Statements: item, lane, split, slot; is_item: whether there is such an item (no thread leaves: the lanes of a warp
-/// exchange parts); start: the lane's first element; is_there(round).
+/// exchange parts); start: the lane's first element; is_there(round); place_of(round): that round's vector, or
+/// some other vector of the tensor.
 std::string row_place_text(const RowCut& cut);
 
 /// Device functions, behind the constants: exchanged(value, distance) of lanes; merge_parts(parts, merge): what the

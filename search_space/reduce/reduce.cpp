@@ -70,7 +70,10 @@ class ReduceFamily final : public RealFamily {
 
   std::vector<Config> preferences(const Workload& workload) const override {
     std::vector<Config> list;
-    const std::vector<int64_t> vectors = row_vectors(workload.rows);
+    const auto size = static_cast<int64_t>(size_bytes(workload.output.dtype));
+    std::vector<int64_t> vectors = row_vectors(workload.rows);
+    // Stores of 16 bytes: more would leave sectors half written.
+    if (workload.rows.inner > 1) std::erase_if(vectors, [&](int64_t vector) { return vector * size > 16; });
     for (const int64_t vector : std::views::reverse(vectors)) {
       for (const int64_t threads : {256, 128, 64}) list.push_back(reduce_config(workload, vector, 1, threads));
     }
@@ -113,7 +116,7 @@ class ReduceFamily final : public RealFamily {
     return body;
   }
 
-  // Beyond the end of a row it loads the tensor's first vector: without branches all loads of a batch go out at once.
+  // Where a lane has no vector left it loads another one: without branches all loads of a batch go out at once.
   static constexpr std::string_view kTake = R"(
   Part parts[kVector];
 #pragma unroll
@@ -124,7 +127,7 @@ class ReduceFamily final : public RealFamily {
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
       const int round = first + k * kSplits;
-      load_vector(x[k], x0 + (is_there(round) ? start + round * kStep : 0));
+      load_vector(x[k], x0 + place_of(round));
     }
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
