@@ -147,9 +147,10 @@ void place_inputs(const Graph& graph, Node& node, size_t first) {
 }  // namespace
 
 void append_constant(Graph& graph, TensorId constant, TensorId output, const std::vector<std::string>& onnx_nodes) {
-  if (graph.inputs.empty()) throw UsageError("the model has no inputs: all that it gives is constant");
-  // A step reads something; what it reads does not matter.
   const std::string name = graph.tensor(constant).name;
+  if (graph.inputs.empty())
+    throw UsageError(fmt::format("the model has no inputs: its result \"{}\" is constant", name));
+  // A step reads something; what it reads does not matter.
   Node pick;
   pick.name = name;
   pick.onnx_nodes = onnx_nodes;
