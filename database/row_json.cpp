@@ -11,6 +11,18 @@
 #include "src/core/json_text.h"
 
 namespace warpwright {
+
+Json measurement_json(const Record& record) {
+  return {{"evidence", name(record.evidence)},         {"outcome", name(record.outcome.kind)},
+          {"message", record.outcome.message},         {"samples_us", record.outcome.samples_us},
+          {"warm_samples_us", record.warm_samples_us}, {"objective", record.objective},
+          {"limited_by", record.outcome.limited_by},   {"conditions", record.conditions},
+          {"source_hash", record.source_hash},         {"ptx_hash", record.ptx_hash},
+          {"cubin_hash", record.cubin_hash},           {"registers", record.registers},
+          {"spill_bytes", record.spill_bytes},         {"smem_bytes", record.smem_bytes},
+          {"compile_seconds", record.compile_seconds}, {"verify_seconds", record.verify_seconds},
+          {"run_seconds", record.run_seconds}};
+}
 namespace {
 
 std::string line_of(const char* kind, Json content) { return Json{{kind, std::move(content)}}.dump(); }
@@ -104,32 +116,17 @@ RunRow run_of(const Json& json) {
 
 Json json_of(const RecordRow& row) {
   const Record& record = row.record;
-  return {{"key", record.content_key},
-          {"workload", record.workload_key},
-          {"config", parse_json(record.config_json)},
-          {"device", device_key(record)},
-          {"environment", environment_key(record)},
-          {"evidence", name(record.evidence)},
-          {"outcome", name(record.outcome.kind)},
-          {"samples_us", record.outcome.samples_us},
-          {"warm_samples_us", record.warm_samples_us},
-          {"objective", record.objective},
-          {"limited_by", record.outcome.limited_by},
-          {"conditions", record.conditions},
-          {"source_hash", record.source_hash},
-          {"ptx_hash", record.ptx_hash},
-          {"cubin_hash", record.cubin_hash},
-          {"registers", record.registers},
-          {"spill_bytes", record.spill_bytes},
-          {"smem_bytes", record.smem_bytes},
-          {"message", record.outcome.message},
-          {"log", record.outcome.log},
-          {"compile_seconds", record.compile_seconds},
-          {"verify_seconds", record.verify_seconds},
-          {"run_seconds", record.run_seconds},
-          {"host", row.host},
-          {"user", row.user},
-          {"recorded_utc", row.recorded_utc}};
+  Json json = measurement_json(record);
+  json.update({{"key", record.content_key},
+               {"workload", record.workload_key},
+               {"config", parse_json(record.config_json)},
+               {"device", device_key(record)},
+               {"environment", environment_key(record)},
+               {"log", record.outcome.log},
+               {"host", row.host},
+               {"user", row.user},
+               {"recorded_utc", row.recorded_utc}});
+  return json;
 }
 
 Json json_of(const TrialRow& trial) {

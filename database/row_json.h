@@ -10,6 +10,9 @@
 
 namespace warpwright {
 
+/// What was measured and of which kernel, without what the record shares with others.
+Json measurement_json(const Record& record);
+
 /// Writes the lines of rows; what many records share (Workload, device, environment) once, before the first of them.
 class RowLines {
  public:

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "database/row_json.h"
 #include "src/cli/arguments.h"
 #include "src/cli/db_verbs.h"
 #include "src/cli/table.h"
@@ -56,33 +57,17 @@ Json embedded(const std::string& text) {
 }
 
 Json record_json(const Record& record) {
-  Json json{{"key", record.content_key},
-            {"workload_key", record.workload_key},
-            {"workload", embedded(record.workload_json)},
-            {"config", embedded(record.config_json)},
-            {"device", record.device_name},
-            {"arch", record.arch},
-            {"evidence", std::string(name(record.evidence))},
-            {"environment", record.environment},
-            {"outcome", std::string(name(record.outcome.kind))},
-            {"message", record.outcome.message},
-            {"samples_us", record.outcome.samples_us},
-            {"warm_samples_us", record.warm_samples_us},
-            {"conditions", record.conditions},
-            {"limited_by", record.outcome.limited_by},
-            {"objective", record.objective},
-            {"source_hash", record.source_hash},
-            {"ptx_hash", record.ptx_hash},
-            {"cubin_hash", record.cubin_hash},
-            {"registers", record.registers},
-            {"spill_bytes", record.spill_bytes},
-            {"smem_bytes", record.smem_bytes},
-            {"compile_seconds", record.compile_seconds},
-            {"verify_seconds", record.verify_seconds},
-            {"run_seconds", record.run_seconds},
-            {"run", record.run_id},
-            {"trial", record.trial_index},
-            {"is_default", record.is_default}};
+  Json json = measurement_json(record);
+  json.update({{"key", record.content_key},
+               {"workload_key", record.workload_key},
+               {"workload", embedded(record.workload_json)},
+               {"config", embedded(record.config_json)},
+               {"device", record.device_name},
+               {"arch", record.arch},
+               {"environment", record.environment},
+               {"run", record.run_id},
+               {"trial", record.trial_index},
+               {"is_default", record.is_default}});
   if (us_of(record) > 0) json["median_us"] = us_of(record);
   return json;
 }

@@ -1,0 +1,116 @@
+// Writing to one database file: runs, records, retractions and clearances.
+#include <fmt/format.h>
+
+#include <random>
+
+#include "database/content_key.h"
+#include "database/run_rows.h"
+#include "database/sqlite_database.h"
+#include "src/core/error.h"
+
+namespace warpwright {
+namespace {
+
+std::string random_uid() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+/// The record as it is stored, with its key.
+RecordRow row_of(const Record& record) {
+  RecordRow row;
+  row.record = record;
+  row.record.outcome.message = storable(record.outcome.message, kMostLogBytes);
+  row.record.outcome.log = storable(record.outcome.log, kMostLogBytes);
+  row.record.content_key = content_key(row.record);
+  row.host = storable(host_name(), kMostNameBytes);
+  row.user = storable(user_name(), kMostNameBytes);
+  row.recorded_utc = utc_now();
+  if (const auto why = why_invalid(row)) throw InternalError(fmt::format("a record that cannot be stored: {}", *why));
+  return row;
+}
+
+}  // namespace
+
+RunInfo SqliteDatabase::begin_run(const RunKey& key, const std::string& model_name, const std::string& arguments) {
+  require_writable();
+  RunRow run;
+  run.uid = random_uid();
+  run.key = key;
+  run.model_name = storable(model_name, kMostNameBytes);
+  run.arguments = storable(arguments, kMostNameBytes);
+  run.started_utc = run.heartbeat_utc = utc_now();
+  run.host = storable(host_name(), kMostNameBytes);
+  run.user = storable(user_name(), kMostNameBytes);
+  if (const auto why = why_invalid(run)) throw InternalError(fmt::format("a run that cannot be stored: {}", *why));
+  Transaction transaction(connection());
+  const std::string hash = run_key(key);
+  const auto latest = [&]() -> std::optional<int64_t> {
+    Statement row = connection().prepare("SELECT id FROM runs WHERE key = ? ORDER BY id LIMIT 1");
+    row.bind(1, hash);
+    return row.step() ? std::optional<int64_t>(row.integer(0)) : std::nullopt;
+  };
+  if (const auto known = latest()) {
+    connection()
+        .prepare("UPDATE runs SET heartbeat_utc = ?, ended_utc = '', end_reason = '', summary_json = '' WHERE id = ?")
+        .bind(1, run.heartbeat_utc)
+        .bind(2, *known)
+        .run();
+  } else {
+    writer_->insert(run);
+  }
+  const int64_t id = latest().value();
+  transaction.commit();
+  return info_of(read_runs(connection(), id).at(0));
+}
+
+void SqliteDatabase::end_run(int64_t run_id, const std::string& reason, const Json& summary) {
+  require_writable();
+  RunRow end;
+  end.uid = fmt::format("run {}", run_id);
+  end.ended_utc = utc_now();
+  end.end_reason = storable(reason, kMostNameBytes);
+  end.summary = summary;
+  if (const auto why = why_invalid(end)) throw InternalError(fmt::format("an end that cannot be stored: {}", *why));
+  Transaction transaction(connection());
+  connection()
+      .prepare("UPDATE runs SET heartbeat_utc = ?1, ended_utc = ?1, end_reason = ?2, summary_json = ?3 WHERE id = ?4")
+      .bind(1, end.ended_utc)
+      .bind(2, end.end_reason)
+      .bind(3, summary.is_null() ? std::string() : summary.dump())
+      .bind(4, run_id)
+      .run();
+  transaction.commit();
+}
+
+std::string SqliteDatabase::add(const Record& record) {
+  require_writable();
+  const RecordRow row = row_of(record);
+  Transaction transaction(connection());
+  writer_->insert(row);
+  if (record.run_id != 0) {
+    Statement run = connection().prepare("UPDATE runs SET heartbeat_utc = ? WHERE id = ? RETURNING uid");
+    run.bind(1, utc_now()).bind(2, record.run_id);
+    if (!run.step()) throw InternalError(fmt::format("{}: has no run {}", path_.string(), record.run_id));
+    writer_->insert(TrialRow{run.text(0), record.trial_index, row.record.content_key, record.is_default});
+    run.run();
+  }
+  transaction.commit();
+  return row.record.content_key;
+}
+
+void SqliteDatabase::retract(const std::string& content_key, const std::string& reason) {
+  require_writable();
+  Transaction transaction(connection());
+  writer_->insert(RetractionRow{content_key, storable(reason, kMostNameBytes)});
+  transaction.commit();
+}
+
+void SqliteDatabase::clear(const std::string& record_key, const std::string& verified_by) {
+  require_writable();
+  Transaction transaction(connection());
+  writer_->insert(ClearanceRow{record_key, verified_by});
+  transaction.commit();
+}
+
+}  // namespace warpwright
