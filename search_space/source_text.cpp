@@ -191,6 +191,19 @@ std::string parameter(const KernelArgument& argument) {
 
 }  // namespace
 
+std::string tap_masks_source(std::string_view name) {
+  constexpr const char* kText = R"(
+    unsigned across = 0, taps = 0;
+#pragma unroll
+    for (int s = 0; s < kKernelW; ++s) across |= static_cast<unsigned>(w + s * kDilationW) < kW ? 1u << s : 0u;
+#pragma unroll
+    for (int r = 0; r < kKernelH; ++r) {
+      taps |= static_cast<unsigned>(h + r * kDilationH) < kH ? across << (r * kKernelW) : 0u;
+    }
+)";
+  return fmt::format("{}    {}[i] = taps;\n", kText, name);
+}
+
 std::string kernel_signature(const std::string& entry, const std::vector<KernelArgument>& arguments, int64_t threads,
                              int64_t ctas_per_sm) {
   std::string text =

@@ -30,6 +30,10 @@ std::string dot_source(DType x, DType weights);
 /// pinned(value) and global_address(pointer).
 std::string_view guarded_load_source();
 
+/// Sets bit r * kKernelW + s of NAME[i] where the tap (r, s) of the position with the first tap at (h, w) lies inside
+/// the image of kH x kW; for at most 32 taps.
+std::string tap_masks_source(std::string_view name);
+
 /// Vectors of codes and of 4-byte values: load_codes<signed>, load_values, store_values, pack_codes, store_codes, for 1
 /// to 16 lanes; kLanesOf<decltype(array)> of a reference to an array; copy_vector<bytes>(to, from, valid), zeros if not
 /// valid.

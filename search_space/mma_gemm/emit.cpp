@@ -132,7 +132,7 @@ std::string rows(const Plan& plan) {
   if (has_masks(plan)) text += "  unsigned row_taps[kXLoads];\n";
   if (has_coordinates(plan)) text += "  int row_h[kXLoads], row_w[kXLoads];\n";
   text += kRowsText;
-  if (has_masks(plan)) text += kRowMasksText;
+  if (has_masks(plan)) text += tap_masks_source("row_taps");
   if (has_coordinates(plan)) text += kRowCoordinatesText;
   return text + "  }\n";
 }

@@ -30,17 +30,6 @@ const char* const kRowsText = R"(
     if constexpr (kWholeTaps) row_at[i] += copy_column;
 )";
 
-const char* const kRowMasksText = R"(
-    unsigned across = 0, taps = 0;
-#pragma unroll
-    for (int s = 0; s < kKernelW; ++s) across |= static_cast<unsigned>(w + s * kDilationW) < kW ? 1u << s : 0u;
-#pragma unroll
-    for (int r = 0; r < kKernelH; ++r) {
-      taps |= static_cast<unsigned>(h + r * kDilationH) < kH ? across << (r * kKernelW) : 0u;
-    }
-    row_taps[i] = taps;
-)";
-
 const char* const kRowCoordinatesText = R"(
     row_h[i] = h, row_w[i] = w;
 )";

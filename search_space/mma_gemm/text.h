@@ -5,7 +5,6 @@ namespace warpwright::mma_gemm {
 
 extern const char* const kPlacesText;          // who this thread is
 extern const char* const kRowsText;            // rows to copy: addresses
-extern const char* const kRowMasksText;        // and bit masks of the taps inside the image
 extern const char* const kRowCoordinatesText;  // or coordinates, for more than 32 taps
 extern const char* const kDestinationsText;    // where copies go
 extern const char* const kAsyncCopiesText;     // copy_tile: a format string for the place in K and the copy of a vector

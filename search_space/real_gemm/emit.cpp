@@ -130,7 +130,7 @@ OperandText column_operand(const std::string& letter, const std::string& capital
     if (has_masks(plan)) text.places += "  unsigned column_taps[kBUnitLoads];\n";
     if (has_coordinates(plan)) text.places += "  int column_h[kBUnitLoads], column_w[kBUnitLoads];\n";
     text.places += kPixelColumnsText;
-    if (has_masks(plan)) text.places += kPixelMasksText;
+    if (has_masks(plan)) text.places += tap_masks_source("column_taps");
     if (has_coordinates(plan)) text.places += kPixelCoordinatesText;
     text.places += "  }\n";
   } else {

@@ -131,17 +131,6 @@ const char* const kPixelColumnsText = R"(
     b_at[i] = global_address(x) + (channel * (kH * kW) + (h * kW + w)) * 4;
 )";
 
-const char* const kPixelMasksText = R"(
-    unsigned across = 0, taps = 0;
-#pragma unroll
-    for (int s = 0; s < kKernelW; ++s) across |= static_cast<unsigned>(w + s * kDilationW) < kW ? 1u << s : 0u;
-#pragma unroll
-    for (int r = 0; r < kKernelH; ++r) {
-      taps |= static_cast<unsigned>(h + r * kDilationH) < kH ? across << (r * kKernelW) : 0u;
-    }
-    column_taps[i] = taps;
-)";
-
 const char* const kPixelCoordinatesText = R"(
     column_h[i] = h, column_w[i] = w;
 )";

@@ -11,7 +11,6 @@ extern const char* const kPackedText;         // where an operand is copied from
 extern const char* const kRowsText;           // the same: matrix, pointer, rows and first row follow
 extern const char* const kMatrixColumnsText;  // the same of columns of a matrix, and of pixels
 extern const char* const kPixelColumnsText;
-extern const char* const kPixelMasksText;
 extern const char* const kPixelCoordinatesText;
 extern const char* const kCopiesText;     // a format string: letter, statements of a row of copies, guard, the copy
 extern const char* const kAsyncLoopText;  // the loops over K
