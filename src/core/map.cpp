@@ -100,6 +100,17 @@ bool takes(MapOp op, DType dtype) {
   }
 }
 
+}  // namespace
+
+int64_t Map::elements() const {
+  int64_t count = 1;
+  for (const int64_t extent : extents) count *= extent;
+  return count;
+}
+
+std::string_view name(MapOp op) { return to_name(kOps, op); }
+MapOp map_op_from_name(std::string_view text) { return from_name(kOps, text, "operation of a map"); }
+
 DType result_type(MapOp op, DType argument) {
   switch (op) {
     case MapOp::equal:
@@ -122,17 +133,6 @@ DType result_type(MapOp op, DType argument) {
       return argument;
   }
 }
-
-}  // namespace
-
-int64_t Map::elements() const {
-  int64_t count = 1;
-  for (const int64_t extent : extents) count *= extent;
-  return count;
-}
-
-std::string_view name(MapOp op) { return to_name(kOps, op); }
-MapOp map_op_from_name(std::string_view text) { return from_name(kOps, text, "operation of a map"); }
 
 int argument_count(MapOp op) {
   if (op == MapOp::select) return 3;

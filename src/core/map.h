@@ -84,6 +84,8 @@ std::string_view name(MapOp op);
 /// Throws UsageError when `text` names no operation.
 MapOp map_op_from_name(std::string_view text);
 int argument_count(MapOp op);
+/// Of an instruction whose argument, for `select` the chosen ones, has the type `argument`.
+DType result_type(MapOp op, DType argument);
 
 /// Elements that the operand reads from first to last: how long a constant is.
 int64_t span(const Map& map, const MapOperand& operand);

@@ -13,33 +13,6 @@ namespace warpwright {
 
 namespace {
 
-DType type_of_result(MapOp op, DType first) {
-  switch (op) {
-    case MapOp::equal:
-    case MapOp::less:
-    case MapOp::less_equal:
-    case MapOp::is_nan:
-    case MapOp::logical_and:
-    case MapOp::logical_or:
-    case MapOp::logical_xor:
-    case MapOp::logical_not:
-    case MapOp::to_boolean:
-      return DType::boolean;
-    case MapOp::to_f32:
-      return DType::f32;
-    case MapOp::to_s32:
-      return DType::s32;
-    case MapOp::to_s64:
-      return DType::s64;
-    case MapOp::to_s8:
-      return DType::s8;
-    case MapOp::to_u8:
-      return DType::u8;
-    default:
-      return first;
-  }
-}
-
 Term apply(MapOp op, const std::vector<Term>& arguments) { return arguments[0].formula->apply(op, arguments); }
 
 }  // namespace
@@ -97,7 +70,7 @@ DType Formula::dtype(Term term) const {
 
 Term Formula::apply(MapOp op, const std::vector<Term>& arguments) {
   const DType first = dtype(arguments[op == MapOp::select ? 1 : 0]);
-  computed_.push_back({op, arguments, type_of_result(op, first)});
+  computed_.push_back({op, arguments, result_type(op, first)});
   return {this, true, static_cast<int>(computed_.size()) - 1};
 }
 

@@ -128,6 +128,35 @@ TEST(RealSteps, ConcatOfAConstantAndFloats) {
               ElementsAre(7, 8, 1, 2, 9, 10, 3, 4));
 }
 
+TEST(RealSteps, CodesBehindAConstantThatIsComputedHere) {
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::f32, {3});
+  // relu(-1, 0.3, 2) in steps of 0.25.
+  const TensorId constant = builder.unary(NodeKind::relu, builder.real_constant("c", {3}, {-1, 0.3f, 2}), "relu");
+  Node quantize;
+  quantize.kind = NodeKind::quantize;
+  quantize.quantization = {DType::u8, {0.25f}, {7}, 0};
+  const TensorId codes = builder.add(quantize, {constant}, "codes", DType::u8, {3});
+  const TensorId real = builder.dequantize(codes, "real", 0.25f, 7);
+  builder.output(builder.binary(NodeKind::add, x, real, "y"));
+  EXPECT_THAT(output(builder.graph(), {{"x", reals({3}, {1, 2, 3})}}, "y"), ElementsAre(1.0f, 2.25f, 5.0f));
+  EXPECT_EQ(count_steps_of(builder.graph(), OpKind::quantize), 0u);
+  EXPECT_EQ(count_steps_of(builder.graph(), OpKind::map), 1u);
+}
+
+TEST(RealSteps, CodesThatAreConstantOnlyHereAreAnOutput) {
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::f32, {3});
+  builder.output(builder.unary(NodeKind::relu, x, "y"));
+  const TensorId constant = builder.unary(NodeKind::relu, builder.real_constant("c", {3}, {-1, 0.3f, 2}), "relu");
+  Node quantize;
+  quantize.kind = NodeKind::quantize;
+  quantize.quantization = {DType::u8, {0.25f}, {7}, 0};
+  builder.output(builder.add(quantize, {constant}, "codes", DType::u8, {3}));
+  const Tensor codes = run_on_reference(lower(builder.graph()), {{"x", reals({3}, {1, 2, 3})}}).at("codes");
+  EXPECT_THAT(codes.as<uint8_t>(), ElementsAre(7, 8, 15));
+}
+
 TEST(RealSteps, ConstantOutputIsWritten) {
   GraphBuilder builder;
   const TensorId x = builder.input("x", DType::f32, {2});

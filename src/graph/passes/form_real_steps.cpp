@@ -62,8 +62,7 @@ class RealSteps {
       case NodeKind::concat:
         return take_concat(std::move(node));
       case NodeKind::step:
-        if (node.is_step(OpKind::gather) && !graph_.is_constant(node.inputs[0])) node.inputs[1] = written(node, 1);
-        return emit(std::move(node));
+        return take_step(std::move(node));
       default:
         return emit(std::move(node));
     }
@@ -73,6 +72,25 @@ class RealSteps {
     node.kind = NodeKind::step;
     node.workload.kind = kind;
     emit(std::move(node));
+  }
+
+  void take_step(Node node) {
+    if (!node.workload.is_real()) return emit_codes(std::move(node));
+    if (node.is_step(OpKind::gather) && !graph_.is_constant(node.inputs[0])) node.inputs[1] = written(node, 1);
+    emit(std::move(node));
+  }
+
+  /// Places a step on codes, whose input may have become constant only here.
+  void emit_codes(Node node) {
+    const bool one_constant = node.inputs.size() == 1 && graph_.is_constant(node.inputs[0]);
+    const bool is_known =
+        node.is_step(OpKind::quantize) || node.is_step(OpKind::dequantize) || node.is_step(OpKind::move);
+    if (one_constant && is_known && budget_.take(graph_, node)) {
+      graph_.tensor(node.output).constant = evaluated(graph_, node);
+      return;
+    }
+    for (size_t i = 0; i < node.inputs.size(); ++i) node.inputs[i] = written(node, i);
+    graph_.nodes.push_back(std::move(node));
   }
 
   /// Places a node; a float32 step over constants alone is computed.
