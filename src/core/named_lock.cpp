@@ -9,6 +9,7 @@
 
 #include <cctype>
 #include <cerrno>
+#include <cstdio>  // P_tmpdir
 #include <cstring>
 
 #include "src/core/error.h"
@@ -18,11 +19,13 @@ namespace {
 
 constexpr mode_t kForEveryUser = 0666;
 
-/// A sticky folder refuses O_CREAT on another user's file, so an existing one is opened without it.
+/// A sticky folder refuses O_CREAT on another user's file, so an existing one is opened without it. Links are not
+/// followed: whoever may write to the folder could point one at a file of ours.
 int open_or_make(const char* path) {
-  int file = ::open(path, O_RDWR | O_CLOEXEC);
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  int file = ::open(path, kFlags);
   if (file >= 0 || errno != ENOENT) return file;
-  file = ::open(path, O_RDWR | O_CREAT | O_CLOEXEC, kForEveryUser);
+  file = ::open(path, kFlags | O_CREAT, kForEveryUser);
   if (file >= 0) ::fchmod(file, kForEveryUser);  // past the umask; fails for another user's, who did so himself
   return file;
 }
@@ -31,7 +34,7 @@ int open_or_make(const char* path) {
 bool is_named(int file, const char* path) {
   struct stat opened {
   }, named{};
-  return ::fstat(file, &opened) == 0 && ::stat(path, &named) == 0 && opened.st_ino == named.st_ino &&
+  return ::fstat(file, &opened) == 0 && ::lstat(path, &named) == 0 && opened.st_ino == named.st_ino &&
          opened.st_dev == named.st_dev;
 }
 
@@ -40,7 +43,7 @@ bool is_named(int file, const char* path) {
 NamedLock::NamedLock(std::string_view name) {
   std::string safe;
   for (const char letter : name) safe += std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';
-  path_ = fmt::format("/tmp/warpwright-{}.lock", safe);
+  path_ = fmt::format("{}/warpwright-{}.lock", P_tmpdir, safe);
 }
 
 bool NamedLock::try_lock() {
