@@ -281,6 +281,7 @@ bool TuneLane::has_valid_trial() const {
 }
 
 void check_options(const Options& options) {
+  limits_of(options);  // throws for what is no time
   if (options.more > 0 && options.trials + options.trials_per_task > 0) {
     throw UsageError("--more adds to the trials of a run; --trials and --trials-per-task name a run");
   }
