@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "src/core/error.h"
+#include "src/core/half.h"
 
 namespace warpwright {
 namespace {
@@ -25,6 +26,8 @@ double element(const Tensor& tensor, int64_t index) {
       return tensor.as<int32_t>()[i];
     case DType::f32:
       return tensor.as<float>()[i];
+    case DType::f16:
+      return from_half(tensor.as<uint16_t>()[i]);
     case DType::s64:
       return static_cast<double>(tensor.as<int64_t>()[i]);
     case DType::boolean:

@@ -149,6 +149,8 @@ std::string_view element_type(DType dtype) {
       return "int";
     case DType::s64:
       return "long long";
+    case DType::f16:
+      return "unsigned short";
     case DType::f32:
       return "float";
   }

@@ -81,6 +81,19 @@ __device__ __forceinline__ float map_to_f32(float a) { return a; }
 __device__ __forceinline__ float map_to_f32(int a) { return __int2float_rn(a); }
 __device__ __forceinline__ float map_to_f32(long long a) { return __ll2float_rn(a); }
 __device__ __forceinline__ float map_to_f32(bool a) { return a ? 1.0f : 0.0f; }
+// float16 as its bits, by the same steps as src/core/half.h.
+__device__ __forceinline__ float map_to_f32(unsigned short a) {
+  const unsigned magnitude = a & 0x7fffu, shifted = magnitude << 13;
+  const unsigned finite = __float_as_uint(__fmul_rn(__uint_as_float(shifted), 5192296858534827628530496329220096.0f));
+  return __uint_as_float((magnitude < 0x7c00u ? finite : shifted | 0x7f800000u) | (a & 0x8000u) << 16);
+}
+__device__ __forceinline__ unsigned short map_to_f16(float a) {
+  const unsigned bits = __float_as_uint(a), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
+  const unsigned tiny = __float_as_uint(__fadd_rn(__uint_as_float(magnitude), 0.5f)) - 0x3f000000u;
+  const unsigned normal = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+  const unsigned finite = sign | (magnitude < 0x38800000u ? tiny : normal);
+  return magnitude > 0x7f800000u ? 0x7fffu : magnitude >= 0x477ff000u ? sign | 0x7c00u : finite;
+}
 __device__ __forceinline__ int map_to_s32(float a) { return __float2int_rz(a); }
 __device__ __forceinline__ int map_to_s32(int a) { return a; }
 __device__ __forceinline__ int map_to_s32(long long a) { return static_cast<int>(a); }

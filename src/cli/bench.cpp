@@ -10,6 +10,7 @@
 #include "src/cli/table.h"
 #include "src/cli/verb.h"
 #include "src/core/error.h"
+#include "src/core/half.h"
 #include "src/core/json_text.h"
 #include "src/device/device.h"
 #include "src/runtime/session.h"
@@ -33,6 +34,10 @@ TensorMap random_inputs(const Program& program) {
     Tensor tensor(port.dtype, port.shape);
     if (port.dtype == DType::f32) {
       for (float& value : tensor.as<float>()) value = static_cast<float>(random() % 2001) / 1000.0f - 1.0f;
+    } else if (port.dtype == DType::f16) {
+      for (uint16_t& value : tensor.as<uint16_t>()) {
+        value = to_half(static_cast<float>(random() % 2001) / 1000.0f - 1.0f);
+      }
     } else if (port.dtype == DType::s64) {  // most often indices
       for (int64_t& value : tensor.as<int64_t>()) value = static_cast<int64_t>(random() % 100);
     } else if (port.dtype == DType::boolean) {

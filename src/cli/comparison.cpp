@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "src/core/error.h"
+#include "src/core/half.h"
 
 namespace warpwright {
 namespace {
@@ -61,6 +62,13 @@ Difference compare_elements(const Tensor& got, const Tensor& expected, const Tol
   return difference;
 }
 
+/// A tensor of f16 as f32.
+Tensor widened(const Tensor& halves) {
+  Tensor tensor(DType::f32, halves.shape);
+  std::ranges::transform(halves.as<uint16_t>(), tensor.as<float>().begin(), from_half);
+  return tensor;
+}
+
 }  // namespace
 
 Difference compare(const std::string& what, const Tensor& got, const Tensor& expected, const Tolerance& tolerance) {
@@ -80,6 +88,8 @@ Difference compare(const std::string& what, const Tensor& got, const Tensor& exp
       return compare_elements<int32_t>(got, expected, tolerance);
     case DType::f32:
       return compare_elements<float>(got, expected, tolerance);
+    case DType::f16:
+      return compare_elements<float>(widened(got), widened(expected), tolerance);
     case DType::s64:
       return compare_elements<int64_t>(got, expected, tolerance);
     case DType::boolean:

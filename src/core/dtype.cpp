@@ -13,6 +13,8 @@ size_t size_bytes(DType dtype) {
     case DType::u8:
     case DType::boolean:
       return 1;
+    case DType::f16:
+      return 2;
     case DType::s32:
     case DType::f32:
       return 4;
@@ -36,15 +38,17 @@ std::string_view name(DType dtype) {
       return "s64";
     case DType::boolean:
       return "boolean";
+    case DType::f16:
+      return "f16";
   }
   throw InternalError("unknown element type");
 }
 
 DType dtype_from_name(std::string_view text) {
-  for (DType dtype : {DType::s8, DType::u8, DType::s32, DType::f32, DType::s64, DType::boolean}) {
+  for (DType dtype : {DType::s8, DType::u8, DType::s32, DType::f32, DType::s64, DType::boolean, DType::f16}) {
     if (name(dtype) == text) return dtype;
   }
-  throw UsageError(fmt::format("'{}' is no element type; known are s8, u8, s32, f32, s64, boolean", text));
+  throw UsageError(fmt::format("'{}' is no element type; known are s8, u8, s32, f32, s64, boolean, f16", text));
 }
 
 bool is_code(DType dtype) { return dtype == DType::s8 || dtype == DType::u8; }

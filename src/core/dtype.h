@@ -7,8 +7,9 @@
 
 namespace warpwright {
 
-/// s64 and boolean (a byte, 0 or 1) exist in nchw only, beside the float32 kinds.
-enum class DType { s8, u8, s32, f32, s64, boolean };
+/// s64 and boolean (a byte, 0 or 1) exist in nchw only, beside the float32 kinds; f16 (core/half.h) in maps only, which
+/// make f32 of it and back.
+enum class DType { s8, u8, s32, f32, s64, boolean, f16 };
 
 size_t size_bytes(DType dtype);
 std::string_view name(DType dtype);

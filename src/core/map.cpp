@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMostExtents = 16, kMostOperands = 64, kMostInstructions = 256;
 constexpr int64_t kMostElements = int64_t{1} << 40;
 
-constexpr EnumNames<MapOp, 38> kOps{{{MapOp::negate, "negate"},
+constexpr EnumNames<MapOp, 39> kOps{{{MapOp::negate, "negate"},
                                      {MapOp::absolute, "absolute"},
                                      {MapOp::sign, "sign"},
                                      {MapOp::floor, "floor"},
@@ -52,7 +52,8 @@ constexpr EnumNames<MapOp, 38> kOps{{{MapOp::negate, "negate"},
                                      {MapOp::to_s64, "to_s64"},
                                      {MapOp::to_boolean, "to_boolean"},
                                      {MapOp::to_s8, "to_s8"},
-                                     {MapOp::to_u8, "to_u8"}}};
+                                     {MapOp::to_u8, "to_u8"},
+                                     {MapOp::to_f16, "to_f16"}}};
 
 void require(bool condition, const std::string& what) {
   if (!condition) throw InternalError("map: " + what);
@@ -91,10 +92,11 @@ bool takes(MapOp op, DType dtype) {
       return dtype == DType::s32;
     case MapOp::select:
     case MapOp::to_f32:
+      return true;
     case MapOp::to_s32:
     case MapOp::to_s64:
     case MapOp::to_boolean:
-      return true;
+      return dtype != DType::f16;
     default:
       return dtype == DType::f32;
   }
@@ -129,6 +131,8 @@ DType result_type(MapOp op, DType argument) {
       return DType::s8;
     case MapOp::to_u8:
       return DType::u8;
+    case MapOp::to_f16:
+      return DType::f16;
     default:
       return argument;
   }

@@ -47,13 +47,14 @@ enum class MapOp {
   logical_xor,
   logical_not,
   select,  // boolean, a, b of any one type: a where true, else b
-  // Conversions of any type.
+  // Conversions of any type; of f16 only to_f32.
   to_f32,      // nearest, half to even
   to_s32,      // f32 truncates and saturates, NaN gives 0; s64 wraps
   to_s64,      // f32 truncates and saturates, NaN gives 0
   to_boolean,  // whether it is not 0; NaN is not 0
   to_s8,       // of s32 only: saturates
   to_u8,       // of s32 only: saturates
+  to_f16,      // of f32 only: to_half of core/half.h
 };
 
 struct MapOperand {

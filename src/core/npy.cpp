@@ -37,14 +37,17 @@ DType dtype_of(const std::filesystem::path& path, std::string_view value) {
   if (value.size() < 2 || value.front() != '\'') fail(path, "structured element types are not taken");
   std::string descriptor(value.substr(1, value.find('\'', 1) - 1));
   if (descriptor == "<f4") return DType::f32;
+  if (descriptor == "<f2") return DType::f16;
   if (descriptor == "<i4") return DType::s32;
   if (descriptor == "<i8") return DType::s64;
   if (descriptor == "|b1") return DType::boolean;
   if (descriptor == "|i1") return DType::s8;
   if (descriptor == "|u1") return DType::u8;
-  fail(path,
-       fmt::format("element type '{}' is not taken; known are float32, int64, int32, int8, uint8, bool (little endian)",
-                   descriptor));
+  fail(
+      path,
+      fmt::format(
+          "element type '{}' is not taken; known are float32, float16, int64, int32, int8, uint8, bool (little endian)",
+          descriptor));
 }
 
 Shape shape_of(const std::filesystem::path& path, std::string_view value) {
@@ -72,6 +75,8 @@ std::string_view descriptor_of(DType dtype) {
   switch (dtype) {
     case DType::f32:
       return "<f4";
+    case DType::f16:
+      return "<f2";
     case DType::s32:
       return "<i4";
     case DType::s64:

@@ -1,4 +1,5 @@
-// NumPy .npy files (versions 1 to 3, C order, little endian; f32, s64, s32, s8, u8, bool; others are refused by name).
+// NumPy .npy files (versions 1 to 3, C order, little endian; f32, f16, s64, s32, s8, u8, bool; others are refused by
+// name).
 #pragma once
 
 #include <filesystem>

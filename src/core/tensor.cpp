@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "src/core/error.h"
+#include "src/core/half.h"
 
 namespace warpwright {
 
@@ -40,6 +41,10 @@ int64_t Tensor::size() const { return static_cast<int64_t>(bytes.size() / size_b
 bool equal_element(const Tensor& a, const Tensor& b, int64_t index) {
   const size_t size = size_bytes(a.dtype), at = static_cast<size_t>(index) * size;
   if (std::memcmp(a.bytes.data() + at, b.bytes.data() + at, size) == 0) return true;
+  if (a.dtype == DType::f16) {
+    const auto i = static_cast<size_t>(index);
+    return std::isnan(from_half(a.as<uint16_t>()[i])) && std::isnan(from_half(b.as<uint16_t>()[i]));
+  }
   if (a.dtype != DType::f32) return false;
   return std::isnan(a.as<float>()[static_cast<size_t>(index)]) && std::isnan(b.as<float>()[static_cast<size_t>(index)]);
 }

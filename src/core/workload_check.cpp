@@ -290,6 +290,10 @@ void check(const Workload& workload) {
   require(!workload.inputs.empty() && workload.inputs.size() <= 64, "a Workload has 1 to 64 inputs");
   for (const TensorForm& input : workload.inputs) check_form(input, "input");
   check_form(workload.output, "output");
+  if (workload.kind != OpKind::map) {
+    for (const TensorForm& input : workload.inputs) require(input.dtype != DType::f16, "f16 is for maps alone");
+    require(workload.output.dtype != DType::f16, "f16 is for maps alone");
+  }
   if (workload.is_matrix_product()) {
     check_matrix_product(workload);
   } else if (workload.kind == OpKind::matmul) {

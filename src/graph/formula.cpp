@@ -31,6 +31,8 @@ MapOp conversion_to(DType dtype) {
       return MapOp::to_s8;
     case DType::u8:
       return MapOp::to_u8;
+    case DType::f16:
+      return MapOp::to_f16;
   }
   throw InternalError("unknown element type");
 }
@@ -119,6 +121,10 @@ Term select(Term condition, Term a, Term b) { return apply(MapOp::select, {condi
 Term converted(Term x, DType dtype) {
   const DType from = x.formula->dtype(x);
   if (from == dtype) return x;
+  // From and to float16 by way of float32.
+  if (from != DType::f32 && dtype != DType::f32 && (from == DType::f16 || dtype == DType::f16)) {
+    return converted(apply(MapOp::to_f32, {x}), dtype);
+  }
   // To codes from s32 alone.
   if (is_code(dtype) && from != DType::s32) x = apply(MapOp::to_s32, {x});
   return apply(conversion_to(dtype), {x});

@@ -22,7 +22,7 @@ std::string_view name(Precision precision) {
 }
 
 Precision precision_of(const Workload& workload) {
-  const auto is_real = [](const TensorForm& form) { return form.dtype == DType::f32; };
+  const auto is_real = [](const TensorForm& form) { return form.dtype == DType::f32 || form.dtype == DType::f16; };
   const bool from_real = std::any_of(workload.inputs.begin(), workload.inputs.end(), is_real);
   const bool to_real = is_real(workload.output);
   if (workload.kind == OpKind::quantize || workload.kind == OpKind::dequantize) return Precision::edge;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "src/core/error.h"
+#include "src/core/half.h"
 #include "src/graph/graph.h"
 #include "src/import/onnx_file.h"
 
@@ -197,16 +198,6 @@ OnnxConstant read_constant(const onnx::TensorProto& proto, const std::string& na
 
 namespace {
 
-/// By the bits of IEEE binary16: every value is a float32 too.
-float from_half(uint16_t half) {
-  const int exponent = (half >> 10) & 31, fraction = half & 1023;
-  float magnitude = std::ldexp(static_cast<float>(fraction + (exponent > 0 ? 1024 : 0)), std::max(exponent, 1) - 25);
-  if (exponent == 31) {
-    magnitude = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-  }
-  return (half & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
 template <typename T>
 T element_at(const OnnxConstant& constant, int64_t i) {
   T value;
@@ -257,6 +248,14 @@ void append_cast(const OnnxConstant& constant, std::string& bytes) {
   }
 }
 
+/// By way of float32, as casts at run time.
+void append_half_cast(const OnnxConstant& constant, std::string& bytes) {
+  for (int64_t i = 0; i < constant.size(); ++i) {
+    const uint16_t half = to_half(static_cast<float>(real_at(constant, i)));
+    bytes.append(reinterpret_cast<const char*>(&half), sizeof half);
+  }
+}
+
 }  // namespace
 
 OnnxConstant cast_constant(const OnnxConstant& constant, int type) {
@@ -266,6 +265,8 @@ OnnxConstant cast_constant(const OnnxConstant& constant, int type) {
     append_cast<float>(constant, bytes);
   } else if (constant.is_readable() && type == kFloat64) {
     append_cast<double>(constant, bytes);
+  } else if (constant.is_readable() && type == kFloat16) {
+    append_half_cast(constant, bytes);
   } else if (constant.is_readable() && type == kUint8) {
     append_cast<uint8_t>(constant, bytes);
   } else if (constant.is_readable() && type == kInt8) {
@@ -297,6 +298,8 @@ std::optional<DType> dtype_of(int type) {
       return DType::u8;
     case kInt8:
       return DType::s8;
+    case kFloat16:
+      return DType::f16;
     default:
       return std::nullopt;
   }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "src/core/error.h"
+#include "src/graph/formula.h"
 #include "src/import/constant_folding.h"
 #include "src/import/functions.h"
 #include "src/import/onnx_file.h"
@@ -99,7 +100,17 @@ class Importer {
       throw UsageError(fmt::format("graph input \"{}\": {}", name, error.what()));
     }
     graph_.inputs.push_back(id);
-    tensors_.add(name, id);
+    tensors_.add(name, dtype == DType::f16 ? converted(id, DType::f32, name + "/float32") : id);
+  }
+
+  /// The tensor as another type.
+  TensorId converted(TensorId id, DType dtype, const std::string& name) {
+    Formula formula(graph_);
+    Node node = formula.step(warpwright::converted(formula.tensor(id), dtype));
+    node.name = name;
+    node.output = graph_.add_tensor(name, dtype, Shape(graph_.tensor(id).shape));
+    graph_.nodes.push_back(std::move(node));
+    return graph_.nodes.back().output;
   }
 
   Shape bound_shape(const std::string& name, const onnx::TypeProto_Tensor& type) {
@@ -287,8 +298,12 @@ class Importer {
       if (!tensors_.is_known(output.name())) {
         throw UsageError(fmt::format("graph output \"{}\" hangs on a tensor that nothing writes", output.name()));
       }
-      const TensorId id = tensors_.id(output.name());
+      TensorId id = tensors_.id(output.name());
       const int declared = output.type().tensor_type().elem_type();
+      if (declared == kFloat16 && graph_.tensor(id).dtype == DType::f32) {
+        graph_.outputs.push_back({output.name(), converted(id, DType::f16, output.name() + "/float16")});
+        continue;
+      }
       const DType dtype = graph_.tensor(id).dtype;
       if (declared != 0 && dtype_of(declared) != dtype) {
         throw UsageError(fmt::format("graph output \"{}\" is declared {} and computed as {}", output.name(),

@@ -77,7 +77,8 @@ std::vector<int32_t> read_zero_points(const OnnxConstant& constant) {
 }  // namespace
 
 void ImportedTensors::add_constant(OnnxConstant constant) {
-  storage_.push_back(std::move(constant));
+  const bool is_half = constant.is_readable() && constant.type == kFloat16;
+  storage_.push_back(is_half ? cast_constant(constant, kFloat32) : std::move(constant));
   constants_[storage_.back().name] = &storage_.back();
 }
 

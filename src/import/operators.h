@@ -18,6 +18,7 @@ class ImportedTensors {
  public:
   explicit ImportedTensors(Graph& graph) : graph_(graph) {}
 
+  /// One of float16 becomes float32: what is left in float16 is computed in float32.
   void add_constant(OnnxConstant constant);
   void add(const std::string& name, TensorId id) { ids_[name] = id; }
   /// `name` is another name of `other`, constants included.

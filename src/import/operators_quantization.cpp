@@ -13,9 +13,69 @@ void refuse_blocks(OperatorContext& context) {
   if (context.attributes.integer("block_size", 0) != 0) throw UsageError("block_size is not supported");
 }
 
-bool is_float16(const OnnxConstant* scale) { return scale && scale->type == kFloat16; }
-
 int64_t read_axis(OperatorContext& context) { return context.attributes.integer("axis", 1); }
+
+/// Whether scale or zero point come from the graph's inputs: such a node is a formula in float32.
+bool is_of_run_time(const OperatorContext& context) {
+  return !context.constant_input(1) || (context.has_input(2) && !context.constant_input(2));
+}
+
+/// Scale or zero point as an operand: one value, or one for each index of `axis` of `shape`.
+Term values_along(OperatorContext& context, Formula& formula, int input, int64_t axis, const Shape& shape) {
+  const TensorId id = context.input(input);
+  const std::string name = context.input_name(input);
+  const Shape values = context.graph.tensor(id).shape;
+  Shape wide;
+  if (const int64_t count = element_count(values); count != 1) {
+    axis = normalized_axis(axis, shape.size());
+    if (values != Shape{shape[static_cast<size_t>(axis)]}) {
+      throw UsageError(fmt::format("\"{}\" has the shape {}: one value or one for each of the {} indices of axis {}",
+                                   name, to_text(values), shape[static_cast<size_t>(axis)], axis));
+    }
+    wide.assign(shape.size() - static_cast<size_t>(axis), 1);
+    wide[0] = count;
+  }
+  return formula.tensor(reshaped(context, id, wide, name + "_wide"));
+}
+
+void quantize_at_run_time(OperatorContext& context, std::optional<DType> codes, int64_t axis) {
+  const Shape shape = context.input_tensor(0).shape;
+  DType dtype = codes.value_or(DType::u8);
+  Formula formula(context.graph);
+  const Term scale = values_along(context, formula, 1, axis, shape);
+  Term zero_point = formula.integer(DType::s32, 0);
+  if (context.has_input(2)) {
+    const GraphTensor& given = context.input_tensor(2);
+    if (!is_code(given.dtype) || given.dtype != codes.value_or(given.dtype)) {
+      throw UsageError(fmt::format("zero point \"{}\" is {}", given.name, name(given.dtype)));
+    }
+    dtype = given.dtype;
+    zero_point = converted(values_along(context, formula, 2, axis, shape), DType::s32);
+  }
+  const Term lo = converted(formula.integer(DType::s32, code_min(dtype)) - zero_point, DType::f32);
+  const Term hi = converted(formula.integer(DType::s32, code_max(dtype)) - zero_point, DType::f32);
+  const Term steps = minimum(maximum(formula.tensor(context.input(0)) / scale, lo), hi);
+  const Term code = converted(formula.apply(MapOp::round, {steps}), DType::s32) + zero_point;
+  finish_formula(context, formula, converted(code, dtype));
+}
+
+void dequantize_at_run_time(OperatorContext& context, int64_t axis) {
+  const GraphTensor& x = context.input_tensor(0);
+  const DType dtype = x.dtype;
+  const Shape shape = x.shape;
+  Formula formula(context.graph);
+  Term centred = converted(formula.tensor(context.input(0)), DType::s32);
+  if (context.has_input(2)) {
+    const GraphTensor& given = context.input_tensor(2);
+    if (given.dtype != dtype) {
+      throw UsageError(
+          fmt::format("zero point \"{}\" is {}, the codes are {}", given.name, name(given.dtype), name(dtype)));
+    }
+    centred = centred - converted(values_along(context, formula, 2, axis, shape), DType::s32);
+  }
+  const Term scale = values_along(context, formula, 1, axis, shape);
+  finish_formula(context, formula, converted(centred, DType::f32) * scale);
+}
 
 }  // namespace
 
@@ -36,7 +96,7 @@ void import_quantize_linear(OperatorContext& context) {
   context.require_inputs(2, 3);
   refuse_blocks(context);
   const int64_t precision = context.attributes.integer("precision", 0);
-  if (precision > kFloat32 || (precision == 0 && is_float16(context.constant_input(1)))) {
+  if (precision > kFloat32 && precision != kFloat16) {
     throw UsageError("a division in another precision than float32 is not supported");
   }
   context.attributes.ignore("saturate");  // means nothing for 8-bit integers
@@ -49,6 +109,7 @@ void import_quantize_linear(OperatorContext& context) {
   if (output_dtype != 0 && !codes) {
     throw UsageError(fmt::format("{} codes are not supported", element_type_name(static_cast<int>(output_dtype))));
   }
+  if (is_of_run_time(context)) return quantize_at_run_time(context, codes, read_axis(context));
   Quantization quantization = context.quantization(1, 2, codes, read_axis(context), x.name, x.shape);
   if (!is_code(quantization.dtype)) throw UsageError("int32 codes are not supported");
   const DType dtype = quantization.dtype;
@@ -58,9 +119,8 @@ void import_quantize_linear(OperatorContext& context) {
 void import_dequantize_linear(OperatorContext& context) {
   context.require_inputs(2, 3);
   refuse_blocks(context);
-  int64_t output_dtype = context.attributes.integer("output_dtype", 0);
-  if (output_dtype == 0 && is_float16(context.constant_input(1))) output_dtype = kFloat16;
-  if (output_dtype != 0 && output_dtype != kFloat32) {
+  const int64_t output_dtype = context.attributes.integer("output_dtype", 0);
+  if (output_dtype != 0 && output_dtype != kFloat32 && output_dtype != kFloat16) {
     throw UsageError(
         fmt::format("its output is {}, which is not supported", element_type_name(static_cast<int>(output_dtype))));
   }
@@ -70,6 +130,7 @@ void import_dequantize_linear(OperatorContext& context) {
   }
   const GraphTensor& x = context.input_tensor(0);
   if (x.dtype == DType::f32) throw UsageError(fmt::format("\"{}\" is float32, where codes are needed", x.name));
+  if (is_of_run_time(context)) return dequantize_at_run_time(context, read_axis(context));
   Quantization quantization = context.quantization(1, 2, x.dtype, read_axis(context), x.name, x.shape);
   context.finish(dequantize_node(quantization), {context.input(0)}, DType::f32, Shape(x.shape));
 }
@@ -109,6 +170,13 @@ void finish_cast(OperatorContext& context, DType dtype) {
   finish_formula(context, formula, y);
 }
 
+/// To float16: the values are rounded; what computes with them does so in float32.
+void finish_half_cast(OperatorContext& context) {
+  Formula formula(context.graph);
+  const Term half = converted(converted(formula.tensor(context.input(0)), DType::f32), DType::f16);
+  finish_formula(context, formula, converted(half, DType::f32));
+}
+
 }  // namespace
 
 void import_cast(OperatorContext& context) {
@@ -119,6 +187,7 @@ void import_cast(OperatorContext& context) {
   if (const OnnxConstant* constant = context.constant_input(0)) {
     return context.finish_constant(cast_constant(*constant, type));
   }
+  if (type == kFloat16) return finish_half_cast(context);
   const GraphTensor& x = context.input_tensor(0);
   const auto dtype = dtype_of(type);
   if (!dtype) throw UsageError(fmt::format("from {} to {} is not supported", name(x.dtype), element_type_name(type)));

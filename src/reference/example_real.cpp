@@ -8,6 +8,8 @@
 #include <bit>
 #include <limits>
 
+#include "src/core/half.h"
+
 namespace warpwright {
 
 namespace {
@@ -69,6 +71,11 @@ Tensor RealExample::numbers(DType dtype, int64_t count) {
     case DType::s64:
       for (int64_t& value : tensor.as<int64_t>()) {
         value = random_.bits() % 2 == 0 ? random_.uniform(-300, 300) : static_cast<int64_t>(random_.bits());
+      }
+      break;
+    case DType::f16:
+      for (uint16_t& value : tensor.as<uint16_t>()) {
+        value = random_.bits() % 2 == 0 ? to_half(number(-4, 2)) : static_cast<uint16_t>(random_.bits() >> 48);
       }
       break;
     case DType::boolean:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/core/error.h"
+#include "src/core/half.h"
 #include "src/reference/operators.h"
 #include "src/reference/parallel.h"
 #include "src/reference/real_functions.h"
@@ -105,7 +106,9 @@ struct Arithmetic<float> {
 
 template <typename To, typename From>
 To converted(From value) {
-  if constexpr (std::is_same_v<From, float> && !std::is_same_v<To, float>) {
+  if constexpr (std::is_same_v<From, uint16_t>) {
+    return converted<To>(from_half(value));
+  } else if constexpr (std::is_same_v<From, float> && !std::is_same_v<To, float>) {
     // The type's ends are powers of two, but for the largest, which no float is.
     constexpr float kEnd = static_cast<float>(uint64_t{1} << (sizeof(To) * 8 - 1));
     if (value != value) return 0;
@@ -121,7 +124,7 @@ T saturated(int32_t value) {
   return static_cast<T>(std::clamp<int32_t>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
 }
 
-/// Calls `function` with a value of the C++ type of `dtype`; boolean is uint8_t.
+/// Calls `function` with a value of the C++ type of `dtype`; boolean is uint8_t, f16 alone uint16_t.
 template <typename Function>
 void with_type(DType dtype, Function function) {
   switch (dtype) {
@@ -136,6 +139,8 @@ void with_type(DType dtype, Function function) {
     case DType::u8:
     case DType::boolean:
       return function(uint8_t{});
+    case DType::f16:
+      return function(uint16_t{});
   }
 }
 
@@ -286,6 +291,8 @@ void MapBlock::convert(const MapInstruction& instruction, Lanes& to, int64_t cou
         return each.template operator()<uint8_t>([](From v) { return uint8_t{v != From{0}}; });
       case MapOp::to_s8:
         return each.template operator()<int8_t>([](From v) { return saturated<int8_t>(converted<int32_t>(v)); });
+      case MapOp::to_f16:
+        return each.template operator()<uint16_t>([](From v) { return to_half(converted<float>(v)); });
       default:
         return each.template operator()<uint8_t>([](From v) { return saturated<uint8_t>(converted<int32_t>(v)); });
     }

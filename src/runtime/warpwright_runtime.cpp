@@ -69,6 +69,8 @@ warpwright_dtype dtype_of(DType dtype) {
       return WARPWRIGHT_S64;
     case DType::boolean:
       return WARPWRIGHT_BOOLEAN;
+    case DType::f16:
+      return WARPWRIGHT_F16;
   }
   throw warpwright::InternalError("unknown element type");
 }

@@ -16,14 +16,15 @@ extern "C" {
 typedef struct warpwright_package warpwright_package;
 typedef struct warpwright_session warpwright_session;
 
-/* WARPWRIGHT_BOOLEAN: a byte, 0 or 1 */
+/* WARPWRIGHT_BOOLEAN: a byte, 0 or 1; WARPWRIGHT_F16: IEEE binary16 */
 typedef enum warpwright_dtype {
   WARPWRIGHT_S8,
   WARPWRIGHT_U8,
   WARPWRIGHT_S32,
   WARPWRIGHT_F32,
   WARPWRIGHT_S64,
-  WARPWRIGHT_BOOLEAN
+  WARPWRIGHT_BOOLEAN,
+  WARPWRIGHT_F16
 } warpwright_dtype;
 
 /* An input or output. Row-major, in the shape of the ONNX model. `name` and `shape` live as long as their package. */

@@ -128,7 +128,7 @@ TEST(NamedLocks, of_a_killed_process_are_free) {
 
 TEST(Npy, round_trips_every_type_and_rank) {
   TemporaryFolder folder;
-  for (DType dtype : {DType::s8, DType::u8, DType::s32, DType::f32, DType::s64, DType::boolean}) {
+  for (DType dtype : {DType::s8, DType::u8, DType::s32, DType::f32, DType::s64, DType::boolean, DType::f16}) {
     for (const Shape& shape : {Shape{}, Shape{3}, Shape{2, 3}, Shape{0, 4}, Shape{1, 2, 3, 4}}) {
       Tensor tensor(dtype, shape);
       for (size_t i = 0; i < tensor.bytes.size(); ++i)

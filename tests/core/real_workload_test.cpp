@@ -155,11 +155,12 @@ TEST(RealWorkload, indices_of_a_resample_lie_inside_the_image) {
 }
 
 TEST(RealWorkload, the_new_types_have_names_and_sizes) {
-  for (const DType dtype : {DType::s8, DType::u8, DType::s32, DType::f32, DType::s64, DType::boolean}) {
+  for (const DType dtype : {DType::s8, DType::u8, DType::s32, DType::f32, DType::s64, DType::boolean, DType::f16}) {
     EXPECT_EQ(dtype_from_name(name(dtype)), dtype);
   }
   EXPECT_EQ(size_bytes(DType::s64), 8U);
   EXPECT_EQ(size_bytes(DType::boolean), 1U);
+  EXPECT_EQ(size_bytes(DType::f16), 2U);
   Tensor tensor(DType::f32, {2}), other = tensor;
   tensor.as<float>()[0] = other.as<float>()[1] = NAN;
   EXPECT_FALSE(equal_element(tensor, other, 0));

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "src/core/error.h"
+#include "src/core/half.h"
 #include "src/core/npy.h"
 #include "src/graph/lowering.h"
 
@@ -19,6 +20,8 @@ double element(const Tensor& tensor, size_t i) {
   switch (tensor.dtype) {
     case DType::f32:
       return tensor.as<float>()[i];
+    case DType::f16:
+      return from_half(tensor.as<uint16_t>()[i]);
     case DType::u8:
       return tensor.as<uint8_t>()[i];
     case DType::s8:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "tests/import/model_builder.h"
@@ -240,8 +241,73 @@ TEST(OpsetForms, S4Float16Scale) {
   model.input("x", kUint8, {4});
   model.constant<uint16_t>("scale", {}, {0x3800});  // 0.5
   model.node("DequantizeLinear", {"x", "scale"}, {"y"});
+  model.output("y", onnx_type<uint16_t>());
+  const Tensor y = model.run({{"x", tensor_of<uint8_t>(DType::u8, {4}, {0, 1, 2, 255})}});
+  EXPECT_EQ(y.dtype, DType::f16);
+  EXPECT_EQ(values_of<uint16_t>(y), (std::vector<uint16_t>{0, 0x3800, 0x3c00, 0x57f8}));  // 0, 0.5, 1, 127.5
+}
+
+TEST(Float16, InputsAndOutputsAreConvertedAndAllBetweenIsFloat32) {
+  ModelBuilder model(19);
+  model.input("x", onnx_type<uint16_t>(), {3});
+  model.constant<uint16_t>("c", {3}, {0x3c01, 0x0001, 0x7bff});  // 1 + 2^-10, 2^-24, 65504
+  model.node("Mul", {"x", "c"}, {"product"});
+  model.node("Add", {"product", "c"}, {"y"});
+  model.output("y", onnx_type<uint16_t>());
+  const Tensor y = model.run({{"x", tensor_of<uint16_t>(DType::f16, {3}, {0x3c01, 0x3800, 0x3c00})}});
+  // (1 + 2^-10)^2 + 1 + 2^-10 = 2 + 3 * 2^-10 + 2^-20, to the nearest: 2 + 2^-8; 1.5 * 2^-24 to even; infinity.
+  EXPECT_EQ(values_of<uint16_t>(y), (std::vector<uint16_t>{0x4002, 0x0002, 0x7c00}));
+}
+
+TEST(Float16, CastRounds) {
+  ModelBuilder model(19);
+  model.input("x", onnx_type<float>(), {3});
+  set(model.node("Cast", {"x"}, {"half"}), "to", int64_t{onnx_type<uint16_t>()});
+  set(model.node("Cast", {"half"}, {"y"}), "to", int64_t{onnx_type<float>()});
+  model.output("y", onnx_type<float>());
+  const Tensor y = model.run({{"x", tensor_of<float>(DType::f32, {3}, {1.00048828125f, -0.1f, 70000.0f})}});
+  EXPECT_EQ(values_of<float>(y), (std::vector<float>{1, -0.0999755859375f, std::numeric_limits<float>::infinity()}));
+}
+
+TEST(Float16, ConstantOutputBesideAFloat16Input) {
+  ModelBuilder model(19);
+  model.input("x", onnx_type<uint16_t>(), {2});
+  model.constant<uint16_t>("c", {2}, {0x3c00, 0xfc00});
+  model.node("Neg", {"c"}, {"y"});
+  model.output("y", onnx_type<uint16_t>());
+  const Tensor y = model.run({{"x", tensor_of<uint16_t>(DType::f16, {2}, {0, 0x7e00})}});
+  EXPECT_EQ(values_of<uint16_t>(y), (std::vector<uint16_t>{0xbc00, 0x7c00}));
+}
+
+TEST(RunTimeScales, QuantizeAndDequantizeAlongAnAxis) {
+  ModelBuilder model(19);
+  model.input("x", onnx_type<float>(), {2, 3});
+  model.input("scale", onnx_type<float>(), {2});
+  model.input("zero_point", kUint8, {2});
+  set(model.node("QuantizeLinear", {"x", "scale", "zero_point"}, {"codes"}), "axis", int64_t{0});
+  set(model.node("DequantizeLinear", {"codes", "scale", "zero_point"}, {"y"}), "axis", int64_t{-2});
   model.output("y");
-  EXPECT_THAT(model.refusal(), AllOf(HasSubstr("node_y"), HasSubstr("DequantizeLinear"), HasSubstr("float16")));
+  const Tensor y = model.run({{"x", tensor_of<float>(DType::f32, {2, 3}, {0.25f, 0.75f, -9, 5, 300, -1})},
+                              {"scale", tensor_of<float>(DType::f32, {2}, {0.5f, 2})},
+                              {"zero_point", tensor_of<uint8_t>(DType::u8, {2}, {10, 128})}});
+  EXPECT_EQ(values_of<float>(y), (std::vector<float>{0, 1, -5, 4, 254, 0}));  // halves go to even
+}
+
+TEST(RunTimeScales, WrongShapesAndTypesAreNamed) {
+  ModelBuilder model(19);
+  model.input("x", onnx_type<float>(), {2, 3});
+  model.input("scale", onnx_type<float>(), {4});
+  model.node("QuantizeLinear", {"x", "scale"}, {"y"});
+  model.output("y");
+  EXPECT_THAT(model.refusal(), AllOf(HasSubstr("node_y"), HasSubstr("scale")));
+
+  ModelBuilder mixed(19);
+  mixed.input("x", kUint8, {2});
+  mixed.input("scale", onnx_type<float>(), {});
+  mixed.input("zero_point", onnx_type<int8_t>(), {});
+  mixed.node("DequantizeLinear", {"x", "scale", "zero_point"}, {"y"});
+  mixed.output("y");
+  EXPECT_THAT(mixed.refusal(), AllOf(HasSubstr("node_y"), HasSubstr("zero_point")));
 }
 
 TEST(OpsetForms, S4OutputDtypeMakesOfAFloat16ScaleFloat32) {

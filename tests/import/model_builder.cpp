@@ -36,7 +36,11 @@ void ModelBuilder::input(const std::string& name, int type, const Shape& shape) 
   for (const int64_t extent : shape) tensor.mutable_shape()->add_dim()->set_dim_value(extent);
 }
 
-void ModelBuilder::output(const std::string& name) { model_.mutable_graph()->add_output()->set_name(name); }
+void ModelBuilder::output(const std::string& name, int type) {
+  onnx::ValueInfoProto& output = *model_.mutable_graph()->add_output();
+  output.set_name(name);
+  if (type != 0) output.mutable_type()->mutable_tensor_type()->set_elem_type(type);
+}
 
 onnx::NodeProto& ModelBuilder::node(const std::string& op_type, const std::vector<std::string>& inputs,
                                     const std::vector<std::string>& outputs, const std::string& domain) {

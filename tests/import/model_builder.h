@@ -59,8 +59,8 @@ class ModelBuilder {
   explicit ModelBuilder(int64_t opset = 13);
 
   void input(const std::string& name, int type, const Shape& shape);
-  /// Of a type that the model leaves open.
-  void output(const std::string& name);
+  /// Of a type that the model leaves open where it is 0.
+  void output(const std::string& name, int type = 0);
   template <typename T>
   void constant(const std::string& name, const Shape& shape, const std::vector<T>& values) {
     *model_.mutable_graph()->add_initializer() = tensor_proto(name, shape, values);

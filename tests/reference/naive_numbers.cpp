@@ -27,6 +27,8 @@ Number number_at(const Tensor& tensor, int64_t index) {
       return tensor.as<int8_t>()[i];
     case DType::u8:
       return tensor.as<uint8_t>()[i];
+    case DType::f16:
+      return tensor.as<uint16_t>()[i];
   }
   throw std::logic_error("type");
 }
@@ -162,8 +164,30 @@ To integer_of(const Number& number) {
       number);
 }
 
+/// By the definition of binary16: 10 bits behind the first one, exponents from -14 to 15.
+float real_of_half(uint16_t half) {
+  const int exponent = half >> 10 & 31, fraction = half & 1023;
+  double value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  if (exponent == 31) value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
+  return static_cast<float>(half >> 15 != 0 ? -value : value);
+}
+
+uint16_t half_of_real(float real) {
+  if (std::isnan(real)) return 0x7fff;
+  const int sign = std::signbit(real) ? 0x8000 : 0;
+  const double magnitude = std::fabs(static_cast<double>(real));
+  if (magnitude >= 65520) return static_cast<uint16_t>(sign | 0x7c00);
+  const int exponent = magnitude == 0 ? -14 : std::max(-14, std::ilogb(magnitude));
+  const int steps =
+      static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));  // a carry reaches the exponent
+  return static_cast<uint16_t>(sign + ((exponent + 14) << 10) + steps);
+}
+
 Number convert(MapOp op, const Number& number) {
+  if (const auto* half = std::get_if<uint16_t>(&number)) return real_of_half(*half);
   switch (op) {
+    case MapOp::to_f16:
+      return half_of_real(std::get<float>(number));
     case MapOp::to_f32:
       return std::visit([](auto value) { return static_cast<float>(value); }, number);
     case MapOp::to_s32:

@@ -9,7 +9,7 @@
 
 namespace warpwright::testing {
 
-using Number = std::variant<float, int32_t, int64_t, bool, int8_t, uint8_t>;
+using Number = std::variant<float, int32_t, int64_t, bool, int8_t, uint8_t, uint16_t>;  // uint16_t: f16
 
 Number number_at(const Tensor& tensor, int64_t index);
 void store(Tensor& tensor, int64_t index, const Number& number);

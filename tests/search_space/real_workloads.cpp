@@ -172,6 +172,10 @@ std::vector<Workload> maps() {
                     {subtract, {7, 4}},
                     {add, {8, 5}},
                     {minimum, {9, 6}}}),
+      map_workload({700}, {input(DType::f16, {1}), input(DType::f16, {1})},
+                   {{to_f32, {0}}, {to_f32, {1}}, {multiply, {2, 3}}, {to_f16, {4}}}),
+      map_workload({3, 21}, {input(f32, {21, 1}), constant(DType::f16, {0, 1})},
+                   {{to_f32, {1}}, {add, {0, 2}}, {to_f16, {3}}}),
       map_workload({50}, {input(f32, {1})}, {{to_s64, {0}}, {to_s32, {1}}, {to_s32, {0}}, {equal, {2, 3}}}),
   };
 }

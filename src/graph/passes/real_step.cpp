@@ -144,6 +144,17 @@ void place_inputs(const Graph& graph, Node& node, size_t first) {
   node.inputs = std::move(inputs);
 }
 
+/// A step that makes float32 of float16, which only maps take.
+TensorId append_real(Graph& graph, TensorId half, const std::vector<std::string>& onnx_nodes) {
+  Formula formula(graph);
+  Node node = formula.step(converted(formula.tensor(half), DType::f32));
+  node.name = graph.tensor(half).name;
+  node.onnx_nodes = onnx_nodes;
+  node.output = graph.add_tensor(node.name + "/real", DType::f32, Shape(graph.tensor(half).shape));
+  graph.nodes.push_back(std::move(node));
+  return graph.nodes.back().output;
+}
+
 }  // namespace
 
 void append_constant(Graph& graph, TensorId constant, TensorId output, const std::vector<std::string>& onnx_nodes) {
@@ -154,8 +165,10 @@ void append_constant(Graph& graph, TensorId constant, TensorId output, const std
   Node pick;
   pick.name = name;
   pick.onnx_nodes = onnx_nodes;
-  pick.output = graph.add_tensor(name + "/element", graph.tensor(graph.inputs[0]).dtype, {1});
-  become_step(pick, OpKind::move, {graph.inputs[0]}, {});
+  TensorId read = graph.inputs[0];
+  if (graph.tensor(read).dtype == DType::f16) read = append_real(graph, read, onnx_nodes);
+  pick.output = graph.add_tensor(name + "/element", graph.tensor(read).dtype, {1});
+  become_step(pick, OpKind::move, {read}, {});
   Formula formula(graph);
   const Term value = formula.tensor(constant);
   Node node = formula.step(select(converted(formula.tensor(pick.output), DType::boolean), value, value));

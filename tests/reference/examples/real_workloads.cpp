@@ -116,8 +116,8 @@ std::vector<Workload> real_product_workloads() {
 
 std::vector<Workload> map_workloads() {
   std::vector<Workload> list;
-  for (int op = 0; op <= static_cast<int>(MapOp::to_u8); ++op) {
-    for (const DType dtype : {f32, s32, s64, boolean, DType::s8, DType::u8}) {
+  for (int op = 0; op <= static_cast<int>(MapOp::to_f16); ++op) {
+    for (const DType dtype : {f32, s32, s64, boolean, DType::s8, DType::u8, DType::f16}) {
       if (is_taken(static_cast<MapOp>(op), dtype)) list.push_back(single_map(static_cast<MapOp>(op), dtype, 2500));
     }
   }

@@ -114,17 +114,19 @@ Workload map(Draw& draw) {
   const auto add_operand = [&](DType dtype) {
     map.operands.push_back({dtype, draw.chance(25), random_steps(draw, map.extents)});
   };
-  add_operand(draw.chance(70) ? f32 : draw.one_of({DType::s32, DType::s64, DType::boolean, DType::s8, DType::u8}));
+  add_operand(
+      draw.chance(70) ? f32 : draw.one_of({DType::s32, DType::s64, DType::boolean, DType::s8, DType::u8, DType::f16}));
   map.operands[0].constant = false;
   for (int64_t more = draw.between(0, 3); more > 0; --more) {
-    add_operand(draw.chance(50) ? map.operands[0].dtype
-                                : draw.one_of({f32, f32, DType::s32, DType::s64, DType::boolean, DType::u8}));
+    add_operand(draw.chance(50)
+                    ? map.operands[0].dtype
+                    : draw.one_of({f32, f32, DType::s32, DType::s64, DType::boolean, DType::u8, DType::f16}));
   }
   const auto operands = static_cast<int>(map.operands.size());
   const int64_t wanted = draw.between(1, 8);
   while (static_cast<int64_t>(map.instructions.size()) < wanted) {
     MapInstruction instruction;
-    instruction.op = static_cast<MapOp>(draw.between(0, static_cast<int64_t>(MapOp::to_u8)));
+    instruction.op = static_cast<MapOp>(draw.between(0, static_cast<int64_t>(MapOp::to_f16)));
     const int last = operands + static_cast<int>(map.instructions.size()) - 1;
     for (int i = 0; i < argument_count(instruction.op); ++i) {
       instruction.arguments.push_back(draw.chance(50) ? last : static_cast<int>(draw.between(0, last)));
