@@ -20,7 +20,7 @@ class FoldingBudget {
   int64_t left_elements_ = 0;
 };
 
-/// What a step gives whose inputs are all constants; it is a float32 step or works element by element.
+/// What a float32 step or a move gives whose inputs are all constants.
 Tensor evaluated(const Graph& graph, const Node& node);
 
 /// Steps that write the constant into `output`, at the end of the graph as it is. Throws UsageError for a graph without
