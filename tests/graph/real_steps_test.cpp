@@ -20,6 +20,12 @@ Tensor reals(Shape shape, const std::vector<float>& values) {
   return tensor;
 }
 
+Tensor tensor_of_integers(Shape shape, const std::vector<int32_t>& values) {
+  Tensor tensor = vector_s32(values);
+  tensor.shape = std::move(shape);
+  return tensor;
+}
+
 std::vector<float> output(const Graph& graph, const NamedTensors& inputs, const std::string& name) {
   const Tensor tensor = run_on_reference(lower(graph), inputs).at(name);
   return {tensor.as<float>().begin(), tensor.as<float>().end()};
@@ -142,6 +148,38 @@ TEST(RealSteps, CodesBehindAConstantThatIsComputedHere) {
   EXPECT_THAT(output(builder.graph(), {{"x", reals({3}, {1, 2, 3})}}, "y"), ElementsAre(1.0f, 2.25f, 5.0f));
   EXPECT_EQ(count_steps_of(builder.graph(), OpKind::quantize), 0u);
   EXPECT_EQ(count_steps_of(builder.graph(), OpKind::map), 1u);
+}
+
+TEST(RealSteps, IntegersThatAreConstantOnlyHereAreReshaped) {
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::s32, {2, 2});
+  Formula formula(builder.graph());
+  const Term twice =
+      formula.tensor(builder.code_constant("c", DType::s32, {2, 1}, {3, 4})) + formula.integer(DType::s32, 1);
+  Node node = formula.step(twice);
+  const TensorId sums = builder.add(node, node.inputs, "sums", DType::s32, {2, 1});
+  const TensorId row = builder.reshape(sums, "row", {1, 2});
+  Formula product(builder.graph());
+  Node multiply = product.step(product.tensor(x) * product.tensor(row));
+  builder.output(builder.add(multiply, multiply.inputs, "y", DType::s32, {2, 2}));
+  const Tensor y = run_on_reference(lower(builder.graph()), {{"x", tensor_of_integers({2, 2}, {1, 2, 3, 4})}}).at("y");
+  EXPECT_THAT(y.as<int32_t>(), ElementsAre(4, 10, 12, 20));
+  EXPECT_EQ(count_steps_of(builder.graph(), OpKind::map), 1u);
+}
+
+/// A float32 kind that reads codes which a product wrote, of fewer channels than a pixel is padded to.
+TEST(RealSteps, CodesOfAProductAreReadByAMap) {
+  GraphBuilder builder;
+  const TensorId x = builder.dequantize(builder.input("x", DType::u8, {1, 2, 1, 2}), "real", 0.25f, 4);
+  const TensorId codes = builder.quantize(builder.conv(x, "conv", 3, 3), "codes", DType::u8, 0.5f, 10);
+  Node dequantize;
+  dequantize.kind = NodeKind::dequantize;
+  dequantize.quantization = {DType::u8, {1.0f, 2.0f, 4.0f}, {10, 0, 20}, 1};
+  builder.output(builder.add(dequantize, {codes}, "y", DType::f32, {1, 3, 1, 2}));
+  Tensor input(DType::u8, {1, 2, 1, 2});
+  for (size_t i = 0; i < 4; ++i) input.bytes[i] = static_cast<std::byte>(10 * i);
+  // Sums 36 and 96 times 0.125 in steps of 0.5: codes 19 and 34.
+  EXPECT_THAT(output(builder.graph(), {{"x", input}}, "y"), ElementsAre(9, 24, 38, 68, -4, 56));
 }
 
 TEST(RealSteps, CodesThatAreConstantOnlyHereAreAnOutput) {
