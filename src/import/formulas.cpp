@@ -77,7 +77,8 @@ std::vector<float> constant_reals(const OperatorContext& context, int index) {
 
 void take_bytes(Graph& graph, int64_t bytes) {
   if (graph.constant_budget.take(bytes)) return;
-  throw UsageError(fmt::format("it asks for a constant of {} bytes; with those computed before that is too much", bytes));
+  throw UsageError(
+      fmt::format("it asks for a constant of {} bytes; with those computed before that is too much", bytes));
 }
 
 Rows rows_of(const Shape& shape, size_t axis) {

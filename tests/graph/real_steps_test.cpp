@@ -130,16 +130,17 @@ TEST(RealSteps, ConcatOfAConstantAndFloats) {
 
 TEST(RealSteps, ConstantsAreComputedWithinTheModelsBudget) {
   // 64^3 multiply-adds; 1024^3; 2^26 floats that come of two vectors.
-  const std::vector<std::pair<Shape, Shape>> pairs{{{64, 64}, {64, 64}}, {{1024, 1024}, {1024, 1024}}, {{8192, 1}, {1, 8192}}};
+  const std::vector<std::pair<Shape, Shape>> pairs{
+      {{64, 64}, {64, 64}}, {{1024, 1024}, {1024, 1024}}, {{8192, 1}, {1, 8192}}};
   std::vector<size_t> left;
   for (const auto& [a, b] : pairs) {
     GraphBuilder builder;
     builder.output(builder.unary(NodeKind::relu, builder.input("x", DType::f32, {2}), "y"));
     Node product;
     product.kind = NodeKind::matmul;
-    builder.output(builder.add(product,
-                               {builder.constant("a", Tensor(DType::f32, a)), builder.constant("b", Tensor(DType::f32, b))},
-                               "product", DType::f32, {a[0], b[1]}));
+    builder.output(builder.add(
+        product, {builder.constant("a", Tensor(DType::f32, a)), builder.constant("b", Tensor(DType::f32, b))},
+        "product", DType::f32, {a[0], b[1]}));
     left.push_back(count_steps_of(builder.graph(), OpKind::real_matmul));
   }
   EXPECT_THAT(left, ElementsAre(0u, 1u, 1u));

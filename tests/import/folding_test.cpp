@@ -177,7 +177,7 @@ ModelBuilder with_functions(int depth, const std::string& name) {
     function.add_output("y");
     for (int half = 0; half < 2; ++half) {
       onnx::NodeProto& node = *function.add_node();
-      node.set_name(name);
+      node.set_name(name + std::to_string(half));
       node.add_input(half == 0 ? "x" : "middle");
       node.add_output(half == 0 ? "middle" : "y");
       node.set_op_type(level == 0 ? "Identity" : "f" + std::to_string(level - 1));

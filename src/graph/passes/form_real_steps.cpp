@@ -82,13 +82,27 @@ class RealSteps {
 
   /// Places a step on codes, whose input may have become constant only here.
   void emit_codes(Node node) {
-    const bool one_constant = node.inputs.size() == 1 && graph_.is_constant(node.inputs[0]);
-    const bool is_known =
-        node.is_step(OpKind::quantize) || node.is_step(OpKind::dequantize) || node.is_step(OpKind::move);
-    if (one_constant && is_known) graph_.tensor(node.output).constant = evaluated(graph_, node);
+    const bool is_constant = node.inputs.size() == 1 && graph_.is_constant(node.inputs[0]);
+    if (is_constant && (node.is_step(OpKind::quantize) || node.is_step(OpKind::dequantize))) return emit_map(node);
+    if (is_constant && node.is_step(OpKind::move)) graph_.tensor(node.output).constant = evaluated(graph_, node);
     if (graph_.is_constant(node.output)) return;
     for (size_t i = 0; i < node.inputs.size(); ++i) node.inputs[i] = written(node, i);
     graph_.nodes.push_back(std::move(node));
+  }
+
+  /// A quantize or dequantize step as a map.
+  void emit_map(const Node& node) {
+    const DType dtype = graph_.tensor(node.output).dtype;
+    Formula formula(graph_);
+    const auto value = [&](const char* name) { return formula.tensor(constant(name, node.values.at(name))); };
+    const Term x = formula.tensor(node.inputs[0]);
+    if (node.is_step(OpKind::dequantize)) {
+      const Term centred = converted(x, DType::s32) - value("zero_point");
+      return emit_formula(node, formula, converted(centred, DType::f32) * value("scale"));
+    }
+    const Term bounded = minimum(maximum(x / value("scale"), value("lo")), value("hi"));
+    const Term code = converted(formula.apply(MapOp::round, {bounded}), DType::s32) + value("zero_point");
+    emit_formula(node, formula, converted(code, dtype));
   }
 
   /// Places a node; a float32 step over constants alone is computed.

@@ -14,8 +14,8 @@ void place_constants(const Graph& graph, Node& node);
 /// Whether the model may still ask for the output of the node as a constant; it counts from then on.
 bool may_hold(Graph& graph, const Node& node);
 
-/// What a step gives whose inputs are all constants; it is a float32 step or works element by element. Nothing when that
-/// is more than the model may still ask for.
+/// What a float32 step or a move gives whose inputs are all constants. Nothing when that is more than the model may
+/// still ask for.
 std::optional<Tensor> evaluated(Graph& graph, const Node& node);
 
 /// Steps that write the constant into `output`, at the end of the graph as it is. Throws UsageError for a graph without

@@ -5,8 +5,8 @@
 //   fuzz SUBJECT --index 17 --write FILE      one mutant, to look at
 //
 // Meant to be built with the sanitizers (scripts/fuzz does). A mutant depends on the seed and its index alone. Exit
-// status 1 when there was a finding; what failed lies in DIR beside a log. FILE says every 10 seconds what has come of the
-// run; started again with it, an interrupted run goes on.
+// status 1 when there was a finding; what failed lies in DIR beside a log. FILE says every 10 seconds what has come of
+// the run; started again with it, an interrupted run goes on.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -41,7 +41,8 @@ bool report(const std::string& subject, const FuzzReport& report) {
   }
   fmt::print("{} {} inputs: {} taken, {} refused", report.inputs(), subject, report.taken, report.refused);
   for (const auto& [verdict, count] : verdicts) fmt::print(", {} {}", count, verdict);
-  fmt::print("; {:.0f} s of CPU, slowest {:.2f} s (index {})", report.cpu_seconds, report.slowest_seconds, report.slowest_index);
+  fmt::print("; {:.0f} s of CPU, slowest {:.2f} s (index {})", report.cpu_seconds, report.slowest_seconds,
+             report.slowest_index);
   if (report.most_bytes > 0) {
     fmt::print(", most memory {:.1f} MiB (index {})", static_cast<double>(report.most_bytes) / (1 << 20),
                report.most_bytes_index);
