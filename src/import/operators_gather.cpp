@@ -231,7 +231,7 @@ void finish_mirrored(OperatorContext& context, const std::string& mode, const st
     }
     shape[axes[i]] = before + extent + after;
     check_shape(shape);
-    check_table(shape[axes[i]]);
+    take_bytes(context.graph, shape[axes[i]] * 8);
     std::vector<int64_t> indices;
     for (int64_t at = -before; at < extent + after; ++at) indices.push_back(mirrored(mode, at, extent));
     y = picked(context, y, axes[i], indices, fmt::format("axis{}", axes[i]));

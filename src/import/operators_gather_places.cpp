@@ -19,7 +19,7 @@ void import_gather_elements(OperatorContext& context) {
   for (size_t i = 0; fits && i < x.size(); ++i) fits = i == axis || y[i] <= x[i];
   if (!fits) throw UsageError(fmt::format("indices of shape {} for {}", to_text(y), to_text(x)));
   const Movement source = whole(x), target = whole(y);
-  check_table(element_count(y));
+  take_bytes(context.graph, element_count(y) * 8);
   Tensor others(DType::s64, y);
   for (int64_t i = 0; i < others.size(); ++i) {
     int64_t place = 0;
@@ -103,7 +103,7 @@ TensorId computed_places(OperatorContext& context, const TupleGather& gather, Te
   const Term part = select(index < parts.integer(DType::s32, 0), index + extents, index) * steps;
   const TensorId places = reduced(context, add_formula(context, parts, part, "parts"), {2}, ReductionOp::sum, "places");
   if (gather.batches == 1) return places;
-  check_table(gather.batches);
+  take_bytes(context.graph, gather.batches * 4);
   Tensor first(DType::s32, {gather.batches, 1, 1});
   for (int64_t i = 0; i < gather.batches; ++i) {
     first.as<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i * gather.places);

@@ -86,6 +86,7 @@ TensorId weights_over_image(OperatorContext& context, TensorId w, const Unplaced
   const TensorId filters = reduced(context, w, {1}, ReductionOp::sum, "filters");
   Shape plane = x;
   plane[0] = plane[1] = 1;
+  take_bytes(context.graph, element_count(plane) * 4);
   Tensor ones(DType::f32, plane);
   for (int64_t i = 0; i < ones.size(); ++i) ones.as<float>()[static_cast<size_t>(i)] = 1.0f;
   Node node = conv.node;

@@ -19,7 +19,7 @@ Tensor along_axis(Tensor values, int64_t axis, size_t rank) {
 
 class RealSteps {
  public:
-  explicit RealSteps(Graph& graph) : graph_(graph), budget_(graph) {}
+  explicit RealSteps(Graph& graph) : graph_(graph) {}
 
   void run() {
     for (Node& node : std::exchange(graph_.nodes, {})) take(std::move(node));
@@ -88,10 +88,8 @@ class RealSteps {
       node.kind = NodeKind::reshape;
       return emit(std::move(node));
     }
-    if (is_constant && node.is_step(OpKind::move) && budget_.take(graph_, node)) {
-      graph_.tensor(node.output).constant = evaluated(graph_, node);
-      return;
-    }
+    if (is_constant && node.is_step(OpKind::move)) graph_.tensor(node.output).constant = evaluated(graph_, node);
+    if (graph_.is_constant(node.output)) return;
     for (size_t i = 0; i < node.inputs.size(); ++i) node.inputs[i] = written(node, i);
     graph_.nodes.push_back(std::move(node));
   }
@@ -116,16 +114,14 @@ class RealSteps {
     const bool all_constant =
         std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return graph_.is_constant(input); });
     const bool is_real = node.kind == NodeKind::step && node.workload.is_real();
-    const bool is_folded = all_constant && (is_real || node.kind == NodeKind::reshape) && budget_.take(graph_, node);
-    if (is_folded && !is_real) {
+    if (all_constant && is_real) {
+      graph_.tensor(node.output).constant = evaluated(graph_, node);
+    } else if (all_constant && node.kind == NodeKind::reshape && may_hold(graph_, node)) {
       Tensor tensor = *graph_.tensor(node.inputs[0]).constant;
       tensor.shape = graph_.tensor(node.output).shape;
       graph_.tensor(node.output).constant = std::move(tensor);
-    } else if (is_folded) {
-      graph_.tensor(node.output).constant = evaluated(graph_, node);
-    } else {
-      graph_.nodes.push_back(std::move(node));
     }
+    if (!graph_.is_constant(node.output)) graph_.nodes.push_back(std::move(node));
   }
 
   /// `node` as the map that `result` asks for.
@@ -289,7 +285,6 @@ class RealSteps {
   }
 
   Graph& graph_;
-  FoldingBudget budget_;
 };
 
 }  // namespace
