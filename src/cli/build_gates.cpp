@@ -15,11 +15,13 @@ namespace {
 
 /// `2,000`.
 std::string with_commas(int64_t count) {
-  std::string digits = std::to_string(count);
-  for (int64_t at = static_cast<int64_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<size_t>(at), ",");
+  const std::string digits = std::to_string(count);
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
   }
-  return digits;
+  return text;
 }
 
 }  // namespace
@@ -69,8 +71,8 @@ GateReport judge_plan(const Program& program, const Plan& plan, const Coverage& 
     if (!hits) report.misses.push_back(i);
   }
   if (!unknown.empty()) {
-    throw UsageError(fmt::format("--allow-miss {}: no kernel computes a node of this name; `extract` lists them",
-                                 *unknown.begin()));
+    throw UsageError(
+        fmt::format("--allow-miss {}: no kernel computes a node of this name; `extract` lists them", *unknown.begin()));
   }
   report.covered = sum_us > 0 ? hit_us / sum_us : 1;
   if (gates.min_time_coverage) {

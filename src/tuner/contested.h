@@ -14,7 +14,8 @@ namespace warpwright {
 bool is_objection(const Record& record);
 
 /// The contested Configs of today's space, the fastest first, of what runs other than `run_id` recorded with that kind
-/// of evidence. Takes their records out of `records`, so that they count as unknown, and wrong results that were cleared.
+/// of evidence. Takes their records out of `records`, so that they count as unknown, and wrong results that were
+/// cleared.
 std::vector<Config> take_contested(std::vector<Record>& records, const TaskSearch& task, const Target& target,
                                    Evidence evidence, int64_t run_id, const Database& database);
 

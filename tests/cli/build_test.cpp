@@ -1,6 +1,5 @@
 // `build` over the databases of several teams: rungs, gates, lists of misses, locks, and fault tests T10 and T14.
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <functional>
 
@@ -14,10 +13,11 @@
 namespace warpwright {
 namespace {
 
-class BuildTest : public ProgramTest {};
+using BuildTest = ProgramTest;
 
 TEST_F(BuildTest, SaysRungEvidenceAndEffortOfEachKernel) {
-  const std::string exact = write_database("exact.db", 0, 3), arch = write_database("arch.db", 0, tasks_.size(), {"rtx4080"});
+  const std::string exact = write_database("exact.db", 0, 3),
+                    arch = write_database("arch.db", 0, tasks_.size(), {"rtx4080"});
   const std::string text = run(build({"--db", exact, "--db", arch, "--dry-run"}));
   EXPECT_NE(text.find("exact, 2 trials"), std::string::npos) << text;
   EXPECT_NE(text.find("arch, 2 trials on NVIDIA GeForce RTX 4080"), std::string::npos) << text;
@@ -51,7 +51,8 @@ TEST_F(BuildTest, GatesRefuseWithTheListOfMissesAndTheirReasons) {
   const double covered = 100 * run_json(build({"--db", db, "--dry-run"}))["hit_time_share"].get<double>();
   EXPECT_GT(covered, 0);
   EXPECT_LT(covered, 100);
-  run(build({"--db", db, "--dry-run", "--require-hit", "exact", "--min-time-coverage", fmt::format("{}", covered - 0.1)}));
+  run(build(
+      {"--db", db, "--dry-run", "--require-hit", "exact", "--min-time-coverage", fmt::format("{}", covered - 0.1)}));
   run(build({"--db", db, "--dry-run", "--min-time-coverage", fmt::format("{}", covered + 0.1)}), 1);
   EXPECT_TRUE(says("% of the expected time is on exact or better, less than --min-time-coverage")) << err_;
 }
@@ -80,7 +81,8 @@ TEST_F(BuildTest, MissesGoToTuneAsAList) {
 }
 
 TEST_F(BuildTest, TheLockAloneGivesTheSamePackage) {
-  const std::string db = write_database("some.db", 1, tasks_.size()), other = write_database("arch.db", 0, 1, {"rtx4080"});
+  const std::string db = write_database("some.db", 1, tasks_.size()),
+                    other = write_database("arch.db", 0, 1, {"rtx4080"});
   run(build({"--db", db, "--db", other, "-o", path("a.pkg"), "--write-lock", path("a.lock")}));
   const std::string text = run({"build", model_, "--shape", shape_, "--lock", path("a.lock"), "-o", path("b.pkg")});
   EXPECT_NE(text.find(fmt::format("{} kernels: same code as locked", tasks_.size())), std::string::npos) << text;
@@ -96,15 +98,7 @@ TEST_F(BuildTest, TheLockAloneGivesTheSamePackage) {
   EXPECT_EQ(changed["locked_code"].size(), 2u) << changed["locked_code"];
 }
 
-class FaultT10 : public ProgramTest {
- protected:
-  static void execute(const std::string& file, const std::string& sql) {
-    sqlite3* handle = nullptr;
-    ASSERT_EQ(sqlite3_open(file.c_str(), &handle), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
-    sqlite3_close(handle);
-  }
-};
+using FaultT10 = ProgramTest;
 
 TEST_F(FaultT10, ABuildFallsBackFromADatabaseThatIsNoGood) {
   struct Damage {
@@ -115,9 +109,15 @@ TEST_F(FaultT10, ABuildFallsBackFromADatabaseThatIsNoGood) {
   const std::vector<Damage> damages{
       {"text.db", [](const std::string& file) { write_file(file, std::string(4096, 'x')); }, {"is no database"}},
       {"cut.db", [](const std::string& file) { std::filesystem::resize_file(file, 8192); }, {"was cut", "8192 bytes"}},
-      {"newer.db", [](const std::string& file) { execute(file, "PRAGMA user_version = 99"); }, {"schema version 99", "newer than"}},
-      {"foreign.db", [](const std::string& file) { execute(file, "PRAGMA application_id = 7"); }, {"application_id 0x7, expected"}},
-      {"column.db", [](const std::string& file) { execute(file, "ALTER TABLE records DROP COLUMN limited_by"); }, {"is not laid out"}},
+      {"newer.db",
+       [](const std::string& file) { execute_sql(file, "PRAGMA user_version = 99"); },
+       {"schema version 99", "newer than"}},
+      {"foreign.db",
+       [](const std::string& file) { execute_sql(file, "PRAGMA application_id = 7"); },
+       {"application_id 0x7, expected"}},
+      {"column.db",
+       [](const std::string& file) { execute_sql(file, "ALTER TABLE records DROP COLUMN limited_by"); },
+       {"is not laid out"}},
   };
   const std::string good = write_database("good.db", 0, 2);
   for (const Damage& damage : damages) {
@@ -156,7 +156,7 @@ TEST_F(FaultT10, DamageInsideIsLeftOutRowByRowOrFileByFile) {
 
 TEST_F(FaultT10, AMissingFieldCostsItsRowsAlone) {
   const std::string bad = write_database("bad.db", 0, tasks_.size());
-  execute(bad, "UPDATE configs SET json = '{}' WHERE id = 1");
+  execute_sql(bad, "UPDATE configs SET json = '{}' WHERE id = 1");
   const Json document = run_json(build({"--db", bad, "--dry-run"}));
   EXPECT_EQ(document["kernels"].size(), tasks_.size());
   EXPECT_GE(document["rungs"]["exact"]["kernels"], tasks_.size() - 1);
@@ -187,8 +187,8 @@ class FaultT14 : public ProgramTest {
 TEST_F(FaultT14, WhatWasTunedIsAppliedToTheLastKernel) {
   const std::string db = path("tuned.db");
   tune_with_fake_runner(db);
-  const std::vector<std::string> apply{"build",     model_,         "--shape", shape_, "--target",
-                                       "virtual:rtx4090", "--db", db,        "--dry-run", "--require-hit", "exact"};
+  const std::vector<std::string> apply{"build", model_, "--shape",   shape_,          "--target", "virtual:rtx4090",
+                                       "--db",  db,     "--dry-run", "--require-hit", "exact"};
   EXPECT_EQ(run_json(apply)["rungs"]["exact"]["kernels"], tasks_.size());
   // One row less: exactly that task is missed, and named.
   const Json records = run_json({"db", "list", db, "--task", tasks_[1].key})["records"];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <string>
 #include <vector>
@@ -45,8 +46,10 @@ class ProgramTest : public testing::Test {
   /// For each of those tasks the default and, where there is one, a Config that takes half of its time.
   std::string write_database(const std::string& name, size_t first, size_t last, const TestCard& card = {}) const {
     const auto database = open_database(path(name), OpenMode::read_write);
-    const std::string device = task_record(tasks_[0], some_configs(tasks_[0], target_preset("rtx4090"), 1)[0], {1}, card).device_name;
-    const int64_t run = database->begin_run({"digest of " + name, device, 1, Json::object()}, "secret.onnx", "tune secret.onnx").id;
+    const std::string device =
+        task_record(tasks_[0], some_configs(tasks_[0], target_preset("rtx4090"), 1)[0], {1}, card).device_name;
+    const int64_t run =
+        database->begin_run({"digest of " + name, device, 1, Json::object()}, "secret.onnx", "tune secret.onnx").id;
     int64_t index = 0;
     for (size_t i = first; i < last; ++i) {
       double us = 10;
@@ -61,6 +64,14 @@ class ProgramTest : public testing::Test {
     database->end_run(run, "trials", {{"trials", index}});
     database->close();
     return path(name);
+  }
+
+  /// For tests that damage a database.
+  static void execute_sql(const std::string& file, const std::string& sql) {
+    sqlite3* handle = nullptr;
+    ASSERT_EQ(sqlite3_open(file.c_str(), &handle), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
+    sqlite3_close(handle);
   }
 
   TemporaryFolder folder_{"warpwright-program"};

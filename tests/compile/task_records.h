@@ -17,7 +17,8 @@ namespace warpwright {
 inline std::vector<Config> some_configs(const Task& task, const Target& target, size_t count) {
   const Config start = default_config(task.workload, target);
   std::vector<Config> configs{start};
-  for (const Config& config : family_of(start).space(task.workload, target).enumerate(static_cast<int64_t>(count) + 1)) {
+  for (const Config& config :
+       family_of(start).space(task.workload, target).enumerate(static_cast<int64_t>(count) + 1)) {
     if (configs.size() < count && !(config == start)) configs.push_back(config);
   }
   return configs;
