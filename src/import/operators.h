@@ -123,8 +123,13 @@ struct ProductResult {
 /// Places `made` over `inputs`, and what turns its result into that.
 void finish_product(OperatorContext& context, UnplacedNode made, std::vector<TensorId> inputs,
                     const ProductResult& result);
+/// The same as a tensor of the node's own.
+TensorId inner_product(OperatorContext& context, UnplacedNode made, std::vector<TensorId> inputs,
+                       const ProductResult& result);
 /// x times w, a constant matrix or matrices of as many batches as x; rows of more than two dimensions made one.
 void finish_matmul(OperatorContext& context, TensorId x, TensorId w, const ProductResult& result);
+/// The same as a tensor of the node's own.
+TensorId inner_matmul(OperatorContext& context, TensorId x, TensorId w, const ProductResult& result);
 
 /// A movement of a node's input; `fill` where there is no source, of codes the code.
 Node move_node(const Movement& movement, float fill = 0.0f);
@@ -137,6 +142,8 @@ void take_indices(Movement& movement, const MovementAxis& axis, const std::vecto
 /// The elements of x at these indices along an axis, by a movement where they are regular, else by a gather.
 TensorId picked(OperatorContext& context, TensorId x, size_t axis, const std::vector<int64_t>& indices,
                 const std::string& suffix);
+/// Throws UsageError unless it is int32 or int64.
+void require_indices(const GraphTensor& tensor);
 /// int64 or int32 from a constant input; throws when it is something else.
 std::vector<int64_t> constant_integers(const OperatorContext& context, int index);
 /// The tensor as another of the node's own, of another shape or with its dimensions in another order.
@@ -162,8 +169,8 @@ TensorId along_channels(OperatorContext& context, TensorId id, size_t rank, cons
 TensorId expanded(OperatorContext& context, TensorId id, const Shape& shape, const std::string& suffix);
 /// float32 from a constant input; throws when it is something else.
 std::vector<float> constant_reals(const OperatorContext& context, int index);
-/// Throws UsageError when a table of so many elements, made by the import, would be too large.
-void check_table(int64_t elements);
+/// Throws UsageError when a constant of so many bytes, made by the import, is more than the model may ask for.
+void take_bytes(Graph& graph, int64_t bytes);
 /// The shape as [before axis, axis, behind].
 Rows rows_of(const Shape& shape, size_t axis);
 /// The reduction of x over these axes, as a tensor of the node's own: with each of them 1.

@@ -20,6 +20,12 @@ Tensor reals(Shape shape, const std::vector<float>& values) {
   return tensor;
 }
 
+Tensor tensor_of_integers(Shape shape, const std::vector<int32_t>& values) {
+  Tensor tensor = vector_s32(values);
+  tensor.shape = std::move(shape);
+  return tensor;
+}
+
 std::vector<float> output(const Graph& graph, const NamedTensors& inputs, const std::string& name) {
   const Tensor tensor = run_on_reference(lower(graph), inputs).at(name);
   return {tensor.as<float>().begin(), tensor.as<float>().end()};
@@ -128,6 +134,24 @@ TEST(RealSteps, ConcatOfAConstantAndFloats) {
               ElementsAre(7, 8, 1, 2, 9, 10, 3, 4));
 }
 
+TEST(RealSteps, ConstantsAreComputedWithinTheModelsBudget) {
+  // 64^3 multiply-adds; 1024^3; 2^26 floats that come of two vectors.
+  const std::vector<std::pair<Shape, Shape>> pairs{
+      {{64, 64}, {64, 64}}, {{1024, 1024}, {1024, 1024}}, {{8192, 1}, {1, 8192}}};
+  std::vector<size_t> left;
+  for (const auto& [a, b] : pairs) {
+    GraphBuilder builder;
+    builder.output(builder.unary(NodeKind::relu, builder.input("x", DType::f32, {2}), "y"));
+    Node product;
+    product.kind = NodeKind::matmul;
+    builder.output(builder.add(
+        product, {builder.constant("a", Tensor(DType::f32, a)), builder.constant("b", Tensor(DType::f32, b))},
+        "product", DType::f32, {a[0], b[1]}));
+    left.push_back(count_steps_of(builder.graph(), OpKind::real_matmul));
+  }
+  EXPECT_THAT(left, ElementsAre(0u, 1u, 1u));
+}
+
 TEST(RealSteps, CodesBehindAConstantThatIsComputedHere) {
   GraphBuilder builder;
   const TensorId x = builder.input("x", DType::f32, {3});
@@ -141,6 +165,23 @@ TEST(RealSteps, CodesBehindAConstantThatIsComputedHere) {
   builder.output(builder.binary(NodeKind::add, x, real, "y"));
   EXPECT_THAT(output(builder.graph(), {{"x", reals({3}, {1, 2, 3})}}, "y"), ElementsAre(1.0f, 2.25f, 5.0f));
   EXPECT_EQ(count_steps_of(builder.graph(), OpKind::quantize), 0u);
+  EXPECT_EQ(count_steps_of(builder.graph(), OpKind::map), 1u);
+}
+
+TEST(RealSteps, IntegersThatAreConstantOnlyHereAreReshaped) {
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::s32, {2, 2});
+  Formula formula(builder.graph());
+  const Term twice =
+      formula.tensor(builder.code_constant("c", DType::s32, {2, 1}, {3, 4})) + formula.integer(DType::s32, 1);
+  Node node = formula.step(twice);
+  const TensorId sums = builder.add(node, node.inputs, "sums", DType::s32, {2, 1});
+  const TensorId row = builder.reshape(sums, "row", {1, 2});
+  Formula product(builder.graph());
+  Node multiply = product.step(product.tensor(x) * product.tensor(row));
+  builder.output(builder.add(multiply, multiply.inputs, "y", DType::s32, {2, 2}));
+  const Tensor y = run_on_reference(lower(builder.graph()), {{"x", tensor_of_integers({2, 2}, {1, 2, 3, 4})}}).at("y");
+  EXPECT_THAT(y.as<int32_t>(), ElementsAre(4, 10, 12, 20));
   EXPECT_EQ(count_steps_of(builder.graph(), OpKind::map), 1u);
 }
 
@@ -163,6 +204,39 @@ TEST(RealSteps, ConstantOutputIsWritten) {
   builder.output(builder.unary(NodeKind::relu, x, "y"));
   builder.output(builder.unary(NodeKind::relu, builder.real_constant("c", {3}, {-1, 0, 2}), "z"));
   EXPECT_THAT(output(builder.graph(), {{"x", reals({2}, {1, 2})}}, "z"), ElementsAre(0, 0, 2));
+}
+
+TEST(RealSteps, ConstantOutputIsWrittenWhateverTheInputIs) {
+  const std::vector<Shape> shapes{{3}, {2, 3}, {2, 3, 2}, {1, 3, 2, 2}, {2, 3, 1, 2, 2}, {2, 16, 1, 2}};
+  for (const DType dtype : {DType::u8, DType::s8, DType::s32, DType::s64, DType::boolean, DType::f32}) {
+    for (const Shape& shape : shapes) {
+      SCOPED_TRACE(std::string(name(dtype)) + " " + to_text(shape));
+      GraphBuilder builder;
+      builder.input("x", dtype, shape);
+      builder.output(builder.unary(NodeKind::relu, builder.real_constant("c", {3}, {-1, 0, 2}), "z"));
+      builder.output(builder.code_constant("codes", DType::s8, {1, 3, 2, 1}, {-128, -1, 0, 1, 2, 127}));
+      Tensor x(dtype, shape);
+      if (dtype != DType::boolean) std::fill(x.bytes.begin(), x.bytes.end(), std::byte{0x35});
+      const NamedTensors outputs = run_on_reference(lower(builder.graph()), {{"x", x}});
+      EXPECT_THAT(outputs.at("z").as<float>(), ElementsAre(0, 0, 2));
+      EXPECT_THAT(outputs.at("codes").as<int8_t>(), ElementsAre(-128, -1, 0, 1, 2, 127));
+    }
+  }
+}
+
+TEST(RealSteps, CodesOfAProductAreReadAsTheyLie) {
+  GraphBuilder builder;
+  const TensorId x = builder.dequantize(builder.input("x", DType::u8, {1, 2, 1, 2}), "real", 0.25f, 4);
+  const TensorId codes = builder.quantize(builder.conv(x, "conv", 3, 3), "codes", DType::u8, 0.5f, 0);
+  Node scales;  // along the channels: no 8-bit pass takes it
+  scales.kind = NodeKind::dequantize;
+  scales.quantization = {DType::u8, {1.0f, 2.0f, 0.5f}, {0, 1, 0}, 1};
+  builder.output(builder.add(scales, {codes}, "y", DType::f32, {1, 3, 1, 2}));
+  Tensor input(DType::u8, {1, 2, 1, 2});
+  for (size_t i = 0; i < 4; ++i) input.bytes[i] = static_cast<std::byte>(10 * i);
+  // 4.5 and 12 in steps of 0.5 are 9 and 24.
+  EXPECT_THAT(output(builder.graph(), {{"x", input}}, "y"), ElementsAre(9, 24, 16, 46, 4.5f, 12));
+  EXPECT_EQ(count_steps_of(builder.graph(), OpKind::conv2d), 1u);
 }
 
 TEST(RealSteps, ReportSaysWhatIsWhereAndWhy) {
