@@ -11,6 +11,7 @@
 #include "src/core/json.h"
 #include "src/core/tensor.h"
 #include "src/core/workload.h"
+#include "src/graph/constant_budget.h"
 
 namespace warpwright {
 
@@ -121,6 +122,7 @@ struct Graph {
   std::vector<GraphOutput> outputs;
   std::vector<OnnxNode> onnx_nodes;            // all of the file, in its order
   std::map<std::string, std::string> reasons;  // why an ONNX node is not in 8 bits, by its name
+  ConstantBudget constant_budget;
 
   GraphTensor& tensor(TensorId id) { return tensors[static_cast<size_t>(id)]; }
   const GraphTensor& tensor(TensorId id) const { return tensors[static_cast<size_t>(id)]; }

@@ -10,7 +10,7 @@
 namespace warpwright {
 
 /// A constant computed by folding has at most so many elements; what is larger is left to the graph.
-constexpr int64_t kMostFoldedElements = int64_t{1} << 22;
+constexpr int64_t kMostFoldedElements = int64_t{1} << 21;
 
 /// Whether constants of the type can be computed with.
 bool is_numeric(int type);

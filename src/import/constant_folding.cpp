@@ -78,6 +78,13 @@ std::optional<std::vector<OnnxConstant>> moved(const onnx::NodeProto& node, cons
   return results;
 }
 
+/// Of all that are there.
+int64_t elements_of(const Constants& constants) {
+  int64_t count = 0;
+  for (const OnnxConstant* constant : constants) count += constant ? constant->size() : 0;
+  return count;
+}
+
 OnnxConstant concatenated(Attributes& attributes, const Constants& parts) {
   if (!attributes.has("axis")) throw UsageError("attribute axis is missing");
   Shape shape = parts[0]->shape;
@@ -201,6 +208,7 @@ std::optional<std::vector<OnnxConstant>> fold_node(const onnx::NodeProto& node, 
       }
     }
     if (kMovingOperators.count(node.op_type()) > 0) return moved(node, inputs, opset);
+    if (node.op_type() == "Concat" && elements_of(inputs) > kMostFoldedElements) return std::nullopt;
     results.push_back(computed(node, attributes, inputs, opset));
   }
   attributes.check_all_asked();

@@ -75,10 +75,10 @@ std::vector<float> constant_reals(const OperatorContext& context, int index) {
   return {tensor.as<float>().begin(), tensor.as<float>().end()};
 }
 
-void check_table(int64_t elements) {
-  constexpr int64_t kMostElements = int64_t{1} << 26;
-  if (elements > kMostElements)
-    throw UsageError(fmt::format("it needs a table of {} elements, which is too large", elements));
+void take_bytes(Graph& graph, int64_t bytes) {
+  if (graph.constant_budget.take(bytes)) return;
+  throw UsageError(
+      fmt::format("it asks for a constant of {} bytes; with those computed before that is too much", bytes));
 }
 
 Rows rows_of(const Shape& shape, size_t axis) {

@@ -81,6 +81,19 @@ std::vector<onnx::NodeProto> inlined(const onnx::FunctionProto& function, const 
   return nodes;
 }
 
+int64_t most_inlined_bytes(const onnx::FunctionProto& function, const onnx::NodeProto& call,
+                           const std::string& prefix) {
+  constexpr int64_t kNodeBytes = 2048;  // of a node without names and attributes
+  const auto prefix_bytes = static_cast<int64_t>(prefix.size()) + 1,
+             call_bytes = static_cast<int64_t>(call.ByteSizeLong());
+  auto bytes = static_cast<int64_t>(function.ByteSizeLong());
+  for (const auto& node : function.node()) {
+    bytes += kNodeBytes + prefix_bytes * (1 + node.input_size() + node.output_size());
+    for (const auto& attribute : node.attribute()) bytes += attribute.ref_attr_name().empty() ? 0 : call_bytes;
+  }
+  return bytes;
+}
+
 int64_t opset_of(const onnx::FunctionProto& function, int64_t otherwise) {
   for (const auto& import : function.opset_import()) {
     if (import.domain().empty() || import.domain() == "ai.onnx") return import.version();

@@ -17,9 +17,6 @@ namespace warpwright {
 
 namespace {
 
-/// Of all constants that are computed, so that a small file cannot ask for all memory.
-constexpr int64_t kMostFoldedBytes = int64_t{1} << 28;
-
 std::string declared_text(const onnx::TensorShapeProto& shape) {
   std::vector<std::string> dims;
   for (const auto& dim : shape.dim()) {
@@ -40,7 +37,8 @@ std::string declared_text(const onnx::TensorShapeProto& shape) {
 }
 
 constexpr int kMostCalls = 16;
-constexpr int64_t kMostInlinedNodes = 1 << 20;
+/// Of what functions expand to: so many, and so many for each byte of the nodes and functions in the file.
+constexpr int64_t kInlinedBytes = int64_t{64} << 20, kInlinedBytesForEach = 64;
 
 class Importer {
  public:
@@ -52,9 +50,10 @@ class Importer {
     const std::vector<int> order = sorted_nodes(model_.graph());
     for (int i = 0; i < model_.graph().initializer_size(); ++i) {
       const auto& proto = model_.graph().initializer(i);
-      tensors_.add_constant(read_constant(proto, proto.name(), folder_, raw_data_[static_cast<size_t>(i)]));
+      add_constant(read_constant(proto, proto.name(), folder_, raw_data_[static_cast<size_t>(i)]));
     }
     find_reads();
+    left_inlined_bytes_ = kInlinedBytes + kInlinedBytesForEach * node_bytes();
     add_inputs();
     for (int index : order) take_node(model_.graph().node(index), opset);
     if (!faults_.empty()) {
@@ -66,6 +65,27 @@ class Importer {
   }
 
  private:
+  static int64_t bytes_of(const OnnxConstant& constant) {
+    return constant.size() * static_cast<int64_t>(element_bytes(constant.type));
+  }
+
+  int64_t node_bytes() const {
+    size_t bytes = 0;
+    for (const auto& node : model_.graph().node()) bytes += node.ByteSizeLong();
+    for (const auto& function : model_.functions()) bytes += function.ByteSizeLong();
+    return static_cast<int64_t>(bytes);
+  }
+
+  /// One that the file holds; inside a function it counts as computed, since every call has its own.
+  void add_constant(OnnxConstant constant) {
+    if (calls_ == 0) {
+      graph_.constant_budget.grow(bytes_of(constant));
+    } else {
+      take_bytes(graph_, bytes_of(constant));
+    }
+    tensors_.add_constant(std::move(constant));
+  }
+
   void add_inputs() {
     std::set<std::string> names;
     std::vector<const onnx::ValueInfoProto*> inputs;
@@ -176,8 +196,7 @@ class Importer {
       OnnxConstant& result = (*results)[i];
       result.name = node.output(static_cast<int>(i));
       if (result.name.empty()) continue;
-      folded_bytes_ += result.size() * static_cast<int64_t>(element_bytes(result.type));
-      if (folded_bytes_ > kMostFoldedBytes) throw UsageError("constants computed up to here take more than 256 MiB");
+      take_bytes(graph_, bytes_of(result));
       tensors_.add_constant(std::move(result));
     }
     return true;
@@ -200,7 +219,7 @@ class Importer {
     const size_t faults = faults_.size();
     for (const auto& proto : branch->initializer()) {
       require_fresh(proto.name());
-      tensors_.add_constant(read_constant(proto, proto.name(), folder_));
+      add_constant(read_constant(proto, proto.name(), folder_));
     }
     for (const auto& inner : branch->node()) {
       for (const std::string& output : inner.output()) require_fresh(output);
@@ -221,9 +240,10 @@ class Importer {
 
   void take_call(const onnx::FunctionProto& function, const onnx::NodeProto& node, int64_t opset) {
     if (calls_ == kMostCalls) throw UsageError("functions call each other too deeply");
-    inlined_nodes_ += function.node_size();
-    if (inlined_nodes_ > kMostInlinedNodes) throw UsageError("functions expand to too many nodes");
-    const auto body = inlined(function, node, display_name(node));
+    const std::string prefix = display_name(node);
+    left_inlined_bytes_ -= most_inlined_bytes(function, node, prefix);
+    if (left_inlined_bytes_ < 0) throw UsageError("functions expand to too many nodes");
+    const auto body = inlined(function, node, prefix);
     for (const auto& inner : body) {
       reads_.insert(inner.input().begin(), inner.input().end());
       for (const std::string& output : inner.output()) require_fresh(output);
@@ -259,7 +279,7 @@ class Importer {
     const std::string& name = node.output(0);
     Attributes attributes(node);
     if (const onnx::TensorProto* value = attributes.tensor("value")) {
-      tensors_.add_constant(read_constant(*value, name, folder_));
+      add_constant(read_constant(*value, name, folder_));
     } else {
       onnx::TensorProto proto;
       proto.set_data_type(kFloat32);
@@ -277,7 +297,7 @@ class Importer {
         for (int64_t integer : attributes.integers("value_ints")) proto.add_int64_data(integer);
         proto.add_dims(proto.int64_data_size());
       }
-      tensors_.add_constant(read_constant(proto, name, folder_));
+      add_constant(read_constant(proto, name, folder_));
     }
     attributes.check_all_asked();
   }
@@ -307,9 +327,8 @@ class Importer {
   std::map<std::string, int64_t> symbols_;
   std::set<std::string> reads_;
   std::vector<std::string> faults_;
-  int64_t folded_bytes_ = 0;
   int calls_ = 0;  // of functions, one in the other
-  int64_t inlined_nodes_ = 0;
+  int64_t left_inlined_bytes_ = 0;
 };
 
 }  // namespace

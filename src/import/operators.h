@@ -161,8 +161,8 @@ TensorId along_channels(OperatorContext& context, TensorId id, size_t rank, cons
 TensorId expanded(OperatorContext& context, TensorId id, const Shape& shape, const std::string& suffix);
 /// float32 from a constant input; throws when it is something else.
 std::vector<float> constant_reals(const OperatorContext& context, int index);
-/// Throws UsageError when a table of so many elements, made by the import, would be too large.
-void check_table(int64_t elements);
+/// Throws UsageError when a constant of so many bytes, made by the import, is more than the model may ask for.
+void take_bytes(Graph& graph, int64_t bytes);
 /// The shape as [before axis, axis, behind].
 Rows rows_of(const Shape& shape, size_t axis);
 /// The reduction of x over these axes, as a tensor of the node's own: with each of them 1.

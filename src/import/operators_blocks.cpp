@@ -82,7 +82,7 @@ void import_trilu(OperatorContext& context) {
   if (diagonal.size() != 1) throw UsageError("k must be one number");
   const bool upper = context.attributes.integer("upper", 1) != 0;
   const int64_t rows = shape[shape.size() - 2], columns = shape.back();
-  check_table(rows * columns);
+  take_bytes(context.graph, rows * columns);
   Tensor kept(DType::boolean, {rows, columns});
   for (int64_t i = 0; i < kept.size(); ++i) {
     const int64_t row = i / columns, column = i % columns;
@@ -110,7 +110,7 @@ void import_one_hot(OperatorContext& context) {
   Shape shape = indices.shape;
   const int64_t axis = normalized_axis(context.attributes.integer("axis", -1), shape.size() + 1);
   shape.insert(shape.begin() + axis, 1);
-  check_table(depth[0]);
+  take_bytes(context.graph, depth[0] * 8);
   Shape places_shape(shape.size() - static_cast<size_t>(axis), 1);
   places_shape[0] = depth[0];
   Tensor places(DType::s64, places_shape);

@@ -231,7 +231,7 @@ void finish_mirrored(OperatorContext& context, const std::string& mode, const st
     }
     shape[axes[i]] = before + extent + after;
     check_shape(shape);
-    check_table(shape[axes[i]]);
+    take_bytes(context.graph, shape[axes[i]] * 8);
     std::vector<int64_t> indices;
     for (int64_t at = -before; at < extent + after; ++at) indices.push_back(mirrored(mode, at, extent));
     y = picked(context, y, axes[i], indices, fmt::format("axis{}", axes[i]));
@@ -334,7 +334,7 @@ void import_gather_elements(OperatorContext& context) {
   for (size_t i = 0; fits && i < x.size(); ++i) fits = i == axis || y[i] <= x[i];
   if (!fits) throw UsageError(fmt::format("indices of shape {} for {}", to_text(y), to_text(x)));
   const Movement source = whole(x), target = whole(y);
-  check_table(element_count(y));
+  take_bytes(context.graph, element_count(y) * 8);
   Tensor others(DType::s64, y);
   for (int64_t i = 0; i < others.size(); ++i) {
     int64_t place = 0;

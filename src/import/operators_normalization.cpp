@@ -34,7 +34,7 @@ Node row_node(const RowNormalization& what) {
 
 /// Without scale and bias.
 TensorId normalized(OperatorContext& context, TensorId x, const RowNormalization& what) {
-  check_table(what.rows.length);
+  take_bytes(context.graph, what.rows.length * 4);
   Tensor ones(DType::f32, {what.rows.length});
   for (float& value : ones.as<float>()) value = 1.0f;
   const TensorId scale = add_constant(context, std::move(ones), "ones");

@@ -68,7 +68,6 @@ Resize read_resize(const Shape& x, const ResizeInputs& inputs) {
     keep_aspect_ratio(x, inputs, resize);
   }
   check_shape(resize.shape);
-  for (const int64_t extent : resize.shape) check_table(extent);
   for (size_t i = 0; i < x.size(); ++i) {
     resize.axes[i].from = x[i];
     resize.axes[i].to = resize.shape[i];
@@ -113,6 +112,7 @@ TensorId resample(OperatorContext& context, TensorId x, const ResizeRule& rule, 
   const AxisResize w = count == 2 ? resize.axes[first + 1] : AxisResize{behind, behind, 1.0f, 0.0f, 1.0f};
   Node node = step_node(OpKind::resample);
   const auto place = [&](const AxisResize& axis, const std::string& name, int64_t& taps) {
+    take_bytes(context.graph, axis.to * 8);
     ResizeWeights weights{1, {}, std::vector<float>(static_cast<size_t>(axis.to), 1.0f), {}};
     for (int64_t i = 0; i < axis.to; ++i) weights.indices.push_back(static_cast<int32_t>(i));
     if (is_resized(axis)) weights = resize_weights(rule, axis);
@@ -167,6 +167,8 @@ void finish_weighted(OperatorContext& context, const ResizeRule& rule, const Res
 
 void finish_resize(OperatorContext& context, const ResizeRule& rule, const ResizeInputs& inputs) {
   const Resize resize = read_resize(context.input_tensor(0).shape, inputs);
+  constexpr int64_t kTableBytes = 32;  // four taps of an element, or four elements under a tap
+  for (const AxisResize& axis : resize.axes) take_bytes(context.graph, kTableBytes * (axis.from + axis.to));
   if (rule.mode != "nearest" && rule.mode != "linear" && rule.mode != "cubic") {
     throw UsageError(fmt::format("mode {} is not supported", rule.mode));
   }

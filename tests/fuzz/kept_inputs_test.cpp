@@ -8,6 +8,7 @@
 
 #include "src/core/error.h"
 #include "src/core/file.h"
+#include "tests/fuzz/harness/run_state.h"
 #include "tests/fuzz/harness/supervisor.h"
 
 namespace warpwright::testing {
@@ -92,6 +93,27 @@ TEST(Supervisor, TellsFaultsApartAndGoesOn) {
   const std::vector<std::pair<int64_t, std::string>> wanted{{1, "exception"}, {3, "crash"}, {4, "hang"}, {5, "memory"}};
   EXPECT_EQ(verdicts, wanted) << text_of(report);
   EXPECT_EQ(report.findings.front().message, "vector::at");
+}
+
+TEST(Supervisor, InterruptedRunGoesOn) {
+  const TemporaryFolder folder;
+  FuzzReport earlier;
+  earlier.taken = 7;
+  earlier.refused = 2;
+  earlier.left = {{3, 5}, {9, 10}};
+  earlier.findings = {{1, "crash", "signal 6"}};
+  FuzzOptions options;
+  options.seed = 4;
+  options.state = folder.path() / "state";
+  write_state(options.state, "obedient", options.seed, earlier);
+  const FuzzReport report = fuzz(ObedientSubject(), options);
+  EXPECT_EQ(report.taken, 10);
+  EXPECT_EQ(report.refused, 2);
+  EXPECT_EQ(report.findings.size(), 1u);
+  EXPECT_TRUE(report.left.empty());
+  EXPECT_EQ(fuzz(ObedientSubject(), options).inputs(), 13) << "nothing is left, and nothing is counted twice";
+  options.seed = 5;
+  EXPECT_THROW(fuzz(ObedientSubject(), options), UsageError);
 }
 
 TEST(Supervisor, MutantsDependOnSeedAndIndexAlone) {

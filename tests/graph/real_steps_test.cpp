@@ -128,6 +128,24 @@ TEST(RealSteps, ConcatOfAConstantAndFloats) {
               ElementsAre(7, 8, 1, 2, 9, 10, 3, 4));
 }
 
+TEST(RealSteps, ConstantsAreComputedWithinTheModelsBudget) {
+  // 64^3 multiply-adds; 1024^3; 2^26 floats that come of two vectors.
+  const std::vector<std::pair<Shape, Shape>> pairs{
+      {{64, 64}, {64, 64}}, {{1024, 1024}, {1024, 1024}}, {{8192, 1}, {1, 8192}}};
+  std::vector<size_t> left;
+  for (const auto& [a, b] : pairs) {
+    GraphBuilder builder;
+    builder.output(builder.unary(NodeKind::relu, builder.input("x", DType::f32, {2}), "y"));
+    Node product;
+    product.kind = NodeKind::matmul;
+    builder.output(builder.add(
+        product, {builder.constant("a", Tensor(DType::f32, a)), builder.constant("b", Tensor(DType::f32, b))},
+        "product", DType::f32, {a[0], b[1]}));
+    left.push_back(count_steps_of(builder.graph(), OpKind::real_matmul));
+  }
+  EXPECT_THAT(left, ElementsAre(0u, 1u, 1u));
+}
+
 TEST(RealSteps, CodesBehindAConstantThatIsComputedHere) {
   GraphBuilder builder;
   const TensorId x = builder.input("x", DType::f32, {3});
@@ -163,6 +181,39 @@ TEST(RealSteps, ConstantOutputIsWritten) {
   builder.output(builder.unary(NodeKind::relu, x, "y"));
   builder.output(builder.unary(NodeKind::relu, builder.real_constant("c", {3}, {-1, 0, 2}), "z"));
   EXPECT_THAT(output(builder.graph(), {{"x", reals({2}, {1, 2})}}, "z"), ElementsAre(0, 0, 2));
+}
+
+TEST(RealSteps, ConstantOutputIsWrittenWhateverTheInputIs) {
+  const std::vector<Shape> shapes{{3}, {2, 3}, {2, 3, 2}, {1, 3, 2, 2}, {2, 3, 1, 2, 2}, {2, 16, 1, 2}};
+  for (const DType dtype : {DType::u8, DType::s8, DType::s32, DType::s64, DType::boolean, DType::f32}) {
+    for (const Shape& shape : shapes) {
+      SCOPED_TRACE(std::string(name(dtype)) + " " + to_text(shape));
+      GraphBuilder builder;
+      builder.input("x", dtype, shape);
+      builder.output(builder.unary(NodeKind::relu, builder.real_constant("c", {3}, {-1, 0, 2}), "z"));
+      builder.output(builder.code_constant("codes", DType::s8, {1, 3, 2, 1}, {-128, -1, 0, 1, 2, 127}));
+      Tensor x(dtype, shape);
+      if (dtype != DType::boolean) std::fill(x.bytes.begin(), x.bytes.end(), std::byte{0x35});
+      const NamedTensors outputs = run_on_reference(lower(builder.graph()), {{"x", x}});
+      EXPECT_THAT(outputs.at("z").as<float>(), ElementsAre(0, 0, 2));
+      EXPECT_THAT(outputs.at("codes").as<int8_t>(), ElementsAre(-128, -1, 0, 1, 2, 127));
+    }
+  }
+}
+
+TEST(RealSteps, CodesOfAProductAreReadAsTheyLie) {
+  GraphBuilder builder;
+  const TensorId x = builder.dequantize(builder.input("x", DType::u8, {1, 2, 1, 2}), "real", 0.25f, 4);
+  const TensorId codes = builder.quantize(builder.conv(x, "conv", 3, 3), "codes", DType::u8, 0.5f, 0);
+  Node scales;  // along the channels: no 8-bit pass takes it
+  scales.kind = NodeKind::dequantize;
+  scales.quantization = {DType::u8, {1.0f, 2.0f, 0.5f}, {0, 1, 0}, 1};
+  builder.output(builder.add(scales, {codes}, "y", DType::f32, {1, 3, 1, 2}));
+  Tensor input(DType::u8, {1, 2, 1, 2});
+  for (size_t i = 0; i < 4; ++i) input.bytes[i] = static_cast<std::byte>(10 * i);
+  // 4.5 and 12 in steps of 0.5 are 9 and 24.
+  EXPECT_THAT(output(builder.graph(), {{"x", input}}, "y"), ElementsAre(9, 24, 16, 46, 4.5f, 12));
+  EXPECT_EQ(count_steps_of(builder.graph(), OpKind::conv2d), 1u);
 }
 
 TEST(RealSteps, ReportSaysWhatIsWhereAndWhy) {

@@ -127,14 +127,71 @@ TEST(Folding, SmallFilesCannotAskForAllMemory) {
     EXPECT_THAT(model.refusal(), HasSubstr("too large")) << extent;
   }
   ModelBuilder model = begin();
-  model.constant<int64_t>("four_million", {1}, {1 << 22});
+  model.constant<int64_t>("a_million", {1}, {1 << 20});
   for (int i = 0; i < 100; ++i) {
-    set(model.node("ConstantOfShape", {"four_million"}, {"zeros" + std::to_string(i)}), "value",
+    set(model.node("ConstantOfShape", {"a_million"}, {"zeros" + std::to_string(i)}), "value",
         tensor_proto<int64_t>("", {1}, {0}));
   }
   model.node("Reshape", {"x", "zeros99"}, {"y"});
   model.output("y");
-  EXPECT_THAT(model.refusal(), HasSubstr("256 MiB"));
+  EXPECT_THAT(model.refusal(), HasSubstr("8388608 bytes"));
+}
+
+TEST(Folding, SmallFilesCannotAskForAllMemoryByTables) {
+  ModelBuilder model;
+  model.input("x", onnx_type<float>(), {1 << 16, 1 << 12});
+  model.node("Trilu", {"x"}, {"y"});
+  model.output("y");
+  EXPECT_THAT(model.refusal(), HasSubstr("268435456 bytes"));
+  ModelBuilder wide;  // the table of what is not resized counts too
+  wide.input("x", onnx_type<float>(), {1, 2, 1 << 26});
+  wide.constant<float>("scales", {3}, {1.0f, 1.5f, 1.0f});
+  onnx::AttributeProto& mode = *wide.node("Resize", {"x", "", "scales"}, {"y"}).add_attribute();
+  mode.set_name("mode");
+  mode.set_type(onnx::AttributeProto_AttributeType_STRING);
+  mode.set_s("linear");
+  wide.output("y");
+  EXPECT_THAT(wide.refusal(), HasSubstr("too much"));
+}
+
+TEST(Folding, SmallFilesCannotAskForAllMemoryByConcat) {
+  ModelBuilder model;
+  model.input("x", onnx_type<int64_t>(), {1});
+  model.constant<int64_t>("a_million", {1}, {1 << 20});
+  set(model.node("ConstantOfShape", {"a_million"}, {"zeros"}), "value", tensor_proto<int64_t>("", {1}, {0}));
+  set(model.node("Concat", std::vector<std::string>(64, "zeros"), {"many"}), "axis", int64_t{0});
+  model.node("Add", {"x", "many"}, {"y"});
+  model.output("y");
+  EXPECT_THAT(model.refusal(), HasSubstr("too large to compute it here"));
+}
+
+/// A function that calls itself `depth` levels down twice a level, around a constant.
+ModelBuilder with_functions(int depth, const std::string& name) {
+  ModelBuilder model = begin();
+  for (int level = 0; level < depth; ++level) {
+    onnx::FunctionProto& function = *model.model().add_functions();
+    function.set_name("f" + std::to_string(level));
+    function.set_domain("own");
+    function.add_input("x");
+    function.add_output("y");
+    for (int half = 0; half < 2; ++half) {
+      onnx::NodeProto& node = *function.add_node();
+      node.set_name(name + std::to_string(half));
+      node.add_input(half == 0 ? "x" : "middle");
+      node.add_output(half == 0 ? "middle" : "y");
+      node.set_op_type(level == 0 ? "Identity" : "f" + std::to_string(level - 1));
+      node.set_domain(level == 0 ? "" : "own");
+    }
+  }
+  model.node("f" + std::to_string(depth - 1), {"x"}, {"y"}, "own");
+  model.output("y");
+  return model;
+}
+
+TEST(Folding, SmallFilesCannotAskForAllMemoryByFunctions) {
+  EXPECT_EQ(with_functions(8, "a").refusal(), "");
+  EXPECT_THAT(with_functions(16, "a").refusal(), HasSubstr("too many nodes"));
+  EXPECT_THAT(with_functions(8, std::string(20'000, 'a')).refusal(), HasSubstr("too many nodes"));
 }
 
 /// An If over the codes "x": doubled shape [6,4] or [24], by "condition".

@@ -125,6 +125,8 @@ class LayoutChanges {
     const auto [found, fresh] = changed_.emplace(id, kNoTensor);
     if (fresh) {
       found->second = copy_tensor(graph_, id, nhwc ? "/nchw" : "/nhwc");
+      GraphTensor& copy = graph_.tensor(found->second);
+      copy.form = nhwc ? nchw_form_of(copy) : nhwc_form_of(copy);
       Node step = layout_step(graph_, id, found->second);
       if (!nhwc) step.values["pad_code"] = scalar_s32(pad_code_of_input(graph_, index_, id));
       // Those of graph inputs come first.

@@ -44,11 +44,15 @@ Tensor moved(const Tensor& tensor, const Node& node, const Shape& shape) {
 }  // namespace
 
 void fold_constants(Graph& graph) {
-  FoldingBudget budget(graph);
   for (const Node& node : graph.nodes) {
     const bool constant =
         std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return graph.is_constant(input); });
-    if (node.inputs.empty() || !constant || !budget.take(graph, node)) continue;
+    if (node.inputs.empty() || !constant) continue;
+    if (node.kind == NodeKind::step && node.workload.is_real()) {
+      graph.tensor(node.output).constant = evaluated(graph, node);
+      continue;
+    }
+    if (!may_hold(graph, node)) continue;
     GraphTensor& output = graph.tensor(node.output);
     const Tensor& input = *graph.tensor(node.inputs[0]).constant;
     if (node.kind == NodeKind::quantize) {
@@ -58,8 +62,6 @@ void fold_constants(Graph& graph) {
       output.constant->shape = output.shape;
     } else if (node.kind == NodeKind::move) {
       output.constant = moved(input, node, output.shape);
-    } else if (node.kind == NodeKind::step && node.workload.is_real()) {
-      output.constant = evaluated(graph, node);
     }
   }
   std::erase_if(graph.nodes, [&](const Node& node) { return graph.is_constant(node.output); });

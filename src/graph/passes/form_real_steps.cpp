@@ -19,7 +19,7 @@ Tensor along_axis(Tensor values, int64_t axis, size_t rank) {
 
 class RealSteps {
  public:
-  explicit RealSteps(Graph& graph) : graph_(graph), budget_(graph) {}
+  explicit RealSteps(Graph& graph) : graph_(graph) {}
 
   void run() {
     for (Node& node : std::exchange(graph_.nodes, {})) take(std::move(node));
@@ -82,15 +82,27 @@ class RealSteps {
 
   /// Places a step on codes, whose input may have become constant only here.
   void emit_codes(Node node) {
-    const bool one_constant = node.inputs.size() == 1 && graph_.is_constant(node.inputs[0]);
-    const bool is_known =
-        node.is_step(OpKind::quantize) || node.is_step(OpKind::dequantize) || node.is_step(OpKind::move);
-    if (one_constant && is_known && budget_.take(graph_, node)) {
-      graph_.tensor(node.output).constant = evaluated(graph_, node);
-      return;
-    }
+    const bool is_constant = node.inputs.size() == 1 && graph_.is_constant(node.inputs[0]);
+    if (is_constant && (node.is_step(OpKind::quantize) || node.is_step(OpKind::dequantize))) return emit_map(node);
+    if (is_constant && node.is_step(OpKind::move)) graph_.tensor(node.output).constant = evaluated(graph_, node);
+    if (graph_.is_constant(node.output)) return;
     for (size_t i = 0; i < node.inputs.size(); ++i) node.inputs[i] = written(node, i);
     graph_.nodes.push_back(std::move(node));
+  }
+
+  /// A quantize or dequantize step as a map.
+  void emit_map(const Node& node) {
+    const DType dtype = graph_.tensor(node.output).dtype;
+    Formula formula(graph_);
+    const auto value = [&](const char* name) { return formula.tensor(constant(name, node.values.at(name))); };
+    const Term x = formula.tensor(node.inputs[0]);
+    if (node.is_step(OpKind::dequantize)) {
+      const Term centred = converted(x, DType::s32) - value("zero_point");
+      return emit_formula(node, formula, converted(centred, DType::f32) * value("scale"));
+    }
+    const Term bounded = minimum(maximum(x / value("scale"), value("lo")), value("hi"));
+    const Term code = converted(formula.apply(MapOp::round, {bounded}), DType::s32) + value("zero_point");
+    emit_formula(node, formula, converted(code, dtype));
   }
 
   /// Places a node; a float32 step over constants alone is computed.
@@ -98,16 +110,14 @@ class RealSteps {
     const bool all_constant =
         std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return graph_.is_constant(input); });
     const bool is_real = node.kind == NodeKind::step && node.workload.is_real();
-    const bool is_folded = all_constant && (is_real || node.kind == NodeKind::reshape) && budget_.take(graph_, node);
-    if (is_folded && !is_real) {
+    if (all_constant && is_real) {
+      graph_.tensor(node.output).constant = evaluated(graph_, node);
+    } else if (all_constant && node.kind == NodeKind::reshape && may_hold(graph_, node)) {
       Tensor tensor = *graph_.tensor(node.inputs[0]).constant;
       tensor.shape = graph_.tensor(node.output).shape;
       graph_.tensor(node.output).constant = std::move(tensor);
-    } else if (is_folded) {
-      graph_.tensor(node.output).constant = evaluated(graph_, node);
-    } else {
-      graph_.nodes.push_back(std::move(node));
     }
+    if (!graph_.is_constant(node.output)) graph_.nodes.push_back(std::move(node));
   }
 
   /// `node` as the map that `result` asks for.
@@ -271,7 +281,6 @@ class RealSteps {
   }
 
   Graph& graph_;
-  FoldingBudget budget_;
 };
 
 }  // namespace

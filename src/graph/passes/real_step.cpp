@@ -144,6 +144,26 @@ void place_inputs(const Graph& graph, Node& node, size_t first) {
   node.inputs = std::move(inputs);
 }
 
+int64_t bytes_of(const GraphTensor& tensor) {
+  return element_count(tensor.shape) * static_cast<int64_t>(size_bytes(tensor.dtype));
+}
+
+/// Where that is more than the bytes that are read and written.
+int64_t operations(const Workload& workload) {
+  const int64_t elements = workload.output.pixels() * workload.output.c;
+  switch (workload.kind) {
+    case OpKind::map:
+      return elements * std::ssize(workload.map.instructions);
+    case OpKind::real_max_pool:
+    case OpKind::real_average_pool:
+      return elements * workload.window.kernel_h * workload.window.kernel_w;
+    case OpKind::resample:
+      return elements * workload.h_taps * workload.w_taps;
+    default:
+      return workload.multiply_adds();
+  }
+}
+
 }  // namespace
 
 void append_constant(Graph& graph, TensorId constant, TensorId output, const std::vector<std::string>& onnx_nodes) {
@@ -175,21 +195,11 @@ void place_constants(const Graph& graph, Node& node) {
   set_forms(graph, node);
 }
 
-FoldingBudget::FoldingBudget(const Graph& graph) {
-  constexpr int64_t kAtLeast = int64_t{1} << 26;
-  int64_t elements = 0;
-  for (const GraphTensor& tensor : graph.tensors) elements += tensor.constant ? tensor.constant->size() : 0;
-  left_elements_ = kAtLeast + 4 * elements;
+bool may_hold(Graph& graph, const Node& node) {
+  return graph.constant_budget.take(bytes_of(graph.tensor(node.output)));
 }
 
-bool FoldingBudget::take(const Graph& graph, const Node& node) {
-  const int64_t elements = element_count(graph.tensor(node.output).shape);
-  if (elements > left_elements_) return false;
-  left_elements_ -= elements;
-  return true;
-}
-
-Tensor evaluated(const Graph& graph, const Node& node) {
+std::optional<Tensor> evaluated(Graph& graph, const Node& node) {
   Node copy = node;
   if (copy.is_step(OpKind::map)) {
     place_map(graph, copy, false);
@@ -197,6 +207,7 @@ Tensor evaluated(const Graph& graph, const Node& node) {
     place_inputs(graph, copy, copy.is_step(OpKind::real_matmul) ? 2 : 1);
   }
   set_forms(graph, copy);
+  if (!graph.constant_budget.take(bytes_of(graph.tensor(node.output)), operations(copy.workload))) return std::nullopt;
   std::vector<const Tensor*> inputs;
   for (const TensorId input : copy.inputs) inputs.push_back(&*graph.tensor(input).constant);
   Tensor result = run_reference(copy.workload, copy.values, inputs);

@@ -1,6 +1,8 @@
 // Float32 steps: forms and values as their kinds want them.
 #pragma once
 
+#include <optional>
+
 #include "src/graph/graph.h"
 
 namespace warpwright {
@@ -9,19 +11,12 @@ namespace warpwright {
 /// workload are set.
 void place_constants(const Graph& graph, Node& node);
 
-/// How many elements of constants a pass may compute, so that a small file cannot ask for all memory.
-class FoldingBudget {
- public:
-  explicit FoldingBudget(const Graph& graph);
-  /// Whether the output of the node may still be computed; it counts from then on.
-  bool take(const Graph& graph, const Node& node);
+/// Whether the model may still ask for the output of the node as a constant; it counts from then on.
+bool may_hold(Graph& graph, const Node& node);
 
- private:
-  int64_t left_elements_ = 0;
-};
-
-/// What a step gives whose inputs are all constants; it is a float32 step or works element by element.
-Tensor evaluated(const Graph& graph, const Node& node);
+/// What a float32 step or a move gives whose inputs are all constants. Nothing when that is more than the model may
+/// still ask for.
+std::optional<Tensor> evaluated(Graph& graph, const Node& node);
 
 /// Steps that write the constant into `output`, at the end of the graph as it is. Throws UsageError for a graph without
 /// inputs.

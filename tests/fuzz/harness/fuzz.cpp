@@ -1,11 +1,12 @@
-// fuzz: many broken models or packages, each read under a bound in time and memory.
+// fuzz: many broken inputs, each read under a bound in time and memory.
 //
-//   fuzz model|package [--seed 1] [--first 0] [--count 1000000] [--jobs N] [--failures DIR]
-//   fuzz model|package --read FILE...      these files, under the same bounds
-//   fuzz model|package --index 17 --write FILE      one mutant, to look at
+//   fuzz SUBJECT [--seed 1] [--first 0] [--count 1000000] [--jobs N] [--failures DIR] [--state FILE]
+//   fuzz SUBJECT --read FILE...      these files, under the same bounds
+//   fuzz SUBJECT --index 17 --write FILE      one mutant, to look at
 //
 // Meant to be built with the sanitizers (scripts/fuzz does). A mutant depends on the seed and its index alone. Exit
-// status 1 when there was a finding; what failed lies in DIR beside a log.
+// status 1 when there was a finding; what failed lies in DIR beside a log. FILE says every 10 seconds what has come of
+// the run; started again with it, an interrupted run goes on.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -40,7 +41,8 @@ bool report(const std::string& subject, const FuzzReport& report) {
   }
   fmt::print("{} {} inputs: {} taken, {} refused", report.inputs(), subject, report.taken, report.refused);
   for (const auto& [verdict, count] : verdicts) fmt::print(", {} {}", count, verdict);
-  fmt::print("; slowest {:.2f} s of CPU (index {})", report.slowest_seconds, report.slowest_index);
+  fmt::print("; {:.0f} s of CPU, slowest {:.2f} s (index {})", report.cpu_seconds, report.slowest_seconds,
+             report.slowest_index);
   if (report.most_bytes > 0) {
     fmt::print(", most memory {:.1f} MiB (index {})", static_cast<double>(report.most_bytes) / (1 << 20),
                report.most_bytes_index);
@@ -65,6 +67,7 @@ int main(int argc, char** argv) {
   app.add_option("--count", options.count, "mutants to read");
   app.add_option("--jobs", options.jobs, "processes")->check(CLI::Range(1, 256));
   app.add_option("--failures", options.failures, "a folder for inputs that failed");
+  app.add_option("--state", options.state, "a file that keeps the run; one that exists is gone on with");
   app.add_option("--read", files, "read these files instead")->check(CLI::ExistingFile);
   app.add_option("--index", index, "with --write: this mutant");
   app.add_option("--write", write, "only write the mutant of --index to this file");

@@ -16,7 +16,10 @@ namespace {
 using Makers = std::map<std::string, std::function<std::unique_ptr<Subject>()>, std::less<>>;
 
 const Makers& makers() {
-  static const Makers list{{"model", model_subject}, {"package", package_subject}};
+  static const Makers list{{"model", model_subject},
+                           {"package", package_subject},
+                           {"database", database_subject},
+                           {"export", export_subject}};
   return list;
 }
 

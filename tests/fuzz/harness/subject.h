@@ -31,6 +31,11 @@ std::unique_ptr<Subject> model_subject();
 /// Packages: read, checked, loaded into a session.
 std::unique_ptr<Subject> package_subject();
 
+/// Databases: looked into, checked, merged.
+std::unique_ptr<Subject> database_subject();
+/// Exports of databases, as JSON lines: imported, and the result looked into.
+std::unique_ptr<Subject> export_subject();
+
 std::vector<std::string> subject_names();
 /// Throws UsageError that lists the names.
 std::unique_ptr<Subject> subject_named(std::string_view name);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -24,6 +25,7 @@
 #include "src/core/file.h"
 #include "src/core/hash.h"
 #include "tests/fuzz/harness/memory_bound.h"
+#include "tests/fuzz/harness/run_state.h"
 
 namespace warpwright::testing {
 
@@ -45,8 +47,8 @@ struct Progress {
   std::atomic<int64_t> index;  // in work, or the next
   std::atomic<int64_t> started_ms;
   std::atomic<bool> done;
-  int64_t taken, refused;
-  double slowest_seconds;
+  int64_t taken;
+  double cpu_seconds, slowest_seconds;
   int64_t slowest_index, most_bytes, most_bytes_index;
   char message[2000];  // of an exception that ended the child
 };
@@ -67,6 +69,7 @@ class Job {
         bounds_(bounds),
         source_(std::move(source)),
         failures_(std::move(failures)),
+        begin_(next),
         next_(next),
         end_(end) {
     void* shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -105,9 +108,13 @@ class Job {
     return child_ > 0 || next_ < end_;
   }
 
+  /// As of now.
   void add_to(FuzzReport& report) const {
-    report.taken += progress_->taken;
-    report.refused += progress_->refused;
+    const int64_t taken = progress_->taken, at = next();
+    report.taken += taken;
+    report.refused += at - begin_ - taken - std::ssize(findings_);
+    if (at < end_) report.left.emplace_back(at, end_);
+    report.cpu_seconds += progress_->cpu_seconds;
     report.findings.insert(report.findings.end(), findings_.begin(), findings_.end());
     if (progress_->slowest_seconds > report.slowest_seconds) {
       report.slowest_seconds = progress_->slowest_seconds;
@@ -118,9 +125,10 @@ class Job {
       report.most_bytes_index = progress_->most_bytes_index;
     }
   }
-  int64_t inputs_done() const { return progress_->taken + progress_->refused + std::ssize(findings_); }
 
  private:
+  /// The first that is not read to its end.
+  int64_t next() const { return child_ > 0 ? progress_->index.load() : next_; }
   std::filesystem::path input() const { return folder_.path() / subject_.file_name(); }
   std::filesystem::path log() const { return folder_.path() / "log"; }
 
@@ -132,6 +140,7 @@ class Job {
     child_ = fork();
     if (child_ < 0) throw EnvironmentError("fork failed");
     if (child_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
       const int log_file = ::open(log().c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
       ::dup2(log_file, STDERR_FILENO);
       const rlimit no_core{0, 0};
@@ -156,6 +165,7 @@ class Job {
   }
 
   bool read_one(int64_t index) {
+    const double begin_all = cpu_seconds();
     source_(index, input());
     const auto whole = static_cast<time_t>(bounds_.cpu_seconds);
     const itimerval limit{{0, 0}, {whole, static_cast<suseconds_t>((bounds_.cpu_seconds - double(whole)) * 1e6)}};
@@ -180,7 +190,8 @@ class Job {
     }
     const double seconds = cpu_seconds() - begin;
     setitimer(ITIMER_PROF, &none, nullptr);
-    ++(refused ? progress_->refused : progress_->taken);
+    if (!refused) ++progress_->taken;
+    progress_->cpu_seconds += cpu_seconds() - begin_all;
     if (seconds > progress_->slowest_seconds) {
       progress_->slowest_seconds = seconds;
       progress_->slowest_index = index;
@@ -226,30 +237,47 @@ class Job {
   TemporaryFolder folder_{"warpwright-fuzz"};
   Progress* progress_ = nullptr;
   pid_t child_ = -1;
-  int64_t next_, end_;
+  const int64_t begin_;
+  int64_t next_;
+  const int64_t end_;
   std::vector<Finding> findings_;
 };
 
-FuzzReport supervise(std::vector<std::unique_ptr<Job>>& jobs, bool say) {
-  auto said = Clock::now();
-  for (bool busy = true; busy;) {
-    busy = false;
-    int64_t done = 0;
-    for (auto& job : jobs) {
-      busy |= job->poll();
-      done += job->inputs_done();
-    }
-    if (busy) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    if (say && Clock::now() - said > std::chrono::seconds(60)) {
-      said = Clock::now();
-      fmt::print(stderr, "{} inputs\n", done);
-    }
-  }
-  FuzzReport report;
+/// What came of the jobs up to now, on top of `earlier`.
+FuzzReport report_of(const std::vector<std::unique_ptr<Job>>& jobs, const FuzzReport& earlier) {
+  FuzzReport report = earlier;
+  report.left.clear();
   for (const auto& job : jobs) job->add_to(report);
   std::sort(report.findings.begin(), report.findings.end(),
             [](const Finding& a, const Finding& b) { return a.index < b.index; });
   return report;
+}
+
+/// Tells `keep` every 10 seconds how far it has come.
+FuzzReport supervise(const std::vector<std::unique_ptr<Job>>& jobs, const FuzzReport& earlier,
+                     const std::function<void(const FuzzReport&)>& keep) {
+  auto kept = Clock::now();
+  for (bool busy = true; busy;) {
+    busy = false;
+    for (const auto& job : jobs) busy |= job->poll();
+    if (busy) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (Clock::now() - kept > std::chrono::seconds(10)) {
+      kept = Clock::now();
+      keep(report_of(jobs, earlier));
+    }
+  }
+  FuzzReport report = report_of(jobs, earlier);
+  keep(report);
+  return report;
+}
+
+/// About as many a job.
+std::vector<Range> shares(int64_t first, int64_t count, int64_t jobs) {
+  std::vector<Range> ranges;
+  for (int64_t job = 0; job < jobs; ++job) {
+    ranges.emplace_back(first + count * job / jobs, first + count * (job + 1) / jobs);
+  }
+  return ranges;
 }
 
 }  // namespace
@@ -263,13 +291,19 @@ FuzzReport fuzz(const Subject& subject, const FuzzOptions& options) {
   const Source source = [&](int64_t index, const std::filesystem::path& path) {
     subject.write_mutant(mutant_seed(options.seed, index), path);
   };
+  const bool has_state = !options.state.empty();
+  FuzzReport earlier;
+  earlier.left = shares(options.first, options.count, options.jobs);
+  if (has_state && std::filesystem::exists(options.state)) {
+    earlier = read_state(options.state, subject.name(), options.seed);
+  }
   std::vector<std::unique_ptr<Job>> jobs;
-  for (int64_t job = 0; job < options.jobs; ++job) {
-    const int64_t begin = options.first + options.count * job / options.jobs;
-    const int64_t end = options.first + options.count * (job + 1) / options.jobs;
+  for (const auto& [begin, end] : earlier.left) {
     jobs.push_back(std::make_unique<Job>(subject, options.bounds, source, options.failures, begin, end));
   }
-  return supervise(jobs, true);
+  return supervise(jobs, earlier, [&](const FuzzReport& report) {
+    if (has_state) write_state(options.state, subject.name(), options.seed, report);
+  });
 }
 
 FuzzReport read_files(const Subject& subject, const std::vector<std::filesystem::path>& files, const Bounds& bounds) {
@@ -280,7 +314,7 @@ FuzzReport read_files(const Subject& subject, const std::vector<std::filesystem:
   std::vector<std::unique_ptr<Job>> jobs;
   jobs.push_back(
       std::make_unique<Job>(subject, bounds, source, std::filesystem::path(), 0, static_cast<int64_t>(files.size())));
-  return supervise(jobs, false);
+  return supervise(jobs, {}, [](const FuzzReport&) {});
 }
 
 }  // namespace warpwright::testing

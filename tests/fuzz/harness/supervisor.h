@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/fuzz/harness/subject.h"
@@ -23,7 +24,11 @@ struct FuzzOptions {
   int jobs = 1;
   Bounds bounds;
   std::filesystem::path failures;  // inputs that failed are kept here; none when empty
+  std::filesystem::path state;     // goes on with the run in this file, if it exists, and keeps it; none when empty
 };
+
+/// Indices from the first up to and without the second.
+using Range = std::pair<int64_t, int64_t>;
 
 struct Finding {
   int64_t index = 0;
@@ -34,6 +39,8 @@ struct Finding {
 struct FuzzReport {
   int64_t taken = 0, refused = 0;
   std::vector<Finding> findings;  // by index
+  std::vector<Range> left;        // not read
+  double cpu_seconds = 0;         // of all children
   double slowest_seconds = 0;     // of CPU
   int64_t slowest_index = -1;
   int64_t most_bytes = 0;
@@ -44,7 +51,8 @@ struct FuzzReport {
 /// The seed of one mutant.
 uint64_t mutant_seed(uint64_t seed, int64_t index);
 
-/// Reads the mutants [first, first + count). A mutant depends on the seed and its index alone.
+/// Reads the mutants [first, first + count), or with a state those that it leaves. A mutant depends on the seed and its
+/// index alone.
 FuzzReport fuzz(const Subject& subject, const FuzzOptions& options);
 
 /// Reads these files under the same bounds; `Finding::index` counts them.

@@ -1,62 +1,57 @@
 // Kinds of damage, drawn at random; several a file.
-#include "tests/database/mutation/mutated_files.h"
+#include "tests/fuzz/harness/database_mutation.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <random>
 
-namespace warpwright {
+namespace warpwright::testing {
 namespace {
 
-class Draw {
- public:
-  explicit Draw(uint64_t seed) : random_(seed) {}
-  size_t below(size_t bound) { return bound == 0 ? 0 : random_() % bound; }
-  char byte() { return static_cast<char>(random_() & 0xff); }
+size_t below(Draw& draw, size_t bound) {
+  return bound == 0 ? 0 : static_cast<size_t>(draw.between(0, static_cast<int64_t>(bound) - 1));
+}
 
- private:
-  std::mt19937_64 random_;
-};
+char any_byte(Draw& draw) { return static_cast<char>(draw.between(0, 255)); }
 
 constexpr size_t kPageBytes = 4096;
 
 /// Where SQLite's structure is: the file's header, the headers of pages with their cell pointers, or anywhere.
 size_t draw_place(const std::string& file, Draw& draw) {
-  switch (draw.below(4)) {
+  switch (below(draw, 4)) {
     case 0:
-      return draw.below(std::min<size_t>(100, file.size()));
+      return below(draw, std::min<size_t>(100, file.size()));
     case 1:
     case 2: {
-      const size_t page = draw.below(file.size() / kPageBytes + 1);
-      return std::min(file.size() - 1, page * kPageBytes + (page == 0 ? 100 : 0) + draw.below(48));
+      const size_t page = below(draw, file.size() / kPageBytes + 1);
+      return std::min(file.size() - 1, page * kPageBytes + (page == 0 ? 100 : 0) + below(draw, 48));
     }
     default:
-      return draw.below(file.size());
+      return below(draw, file.size());
   }
 }
 
 void damage_bytes(std::string& file, Draw& draw) {
   constexpr std::array<char, 6> kTelling = {'\0', '\x01', '\x7f', '\x80', '\xff', '\xfe'};
   const size_t at = draw_place(file, draw);
-  const size_t count = std::min(file.size() - at, draw.below(4) + 1);
+  const size_t count = std::min(file.size() - at, below(draw, 4) + 1);
   for (size_t i = 0; i < count; ++i) {
-    file[at + i] = draw.below(2) == 0 ? kTelling[draw.below(kTelling.size())] : draw.byte();
+    file[at + i] = below(draw, 2) == 0 ? kTelling[below(draw, kTelling.size())] : any_byte(draw);
   }
 }
 
-void flip_bit(std::string& file, Draw& draw) { file[draw_place(file, draw)] ^= static_cast<char>(1 << draw.below(8)); }
+void flip_bit(std::string& file, Draw& draw) { file[draw_place(file, draw)] ^= static_cast<char>(1 << below(draw, 8)); }
 
 void copy_page(std::string& file, Draw& draw) {
   const size_t pages = file.size() / kPageBytes;
   if (pages < 2) return;
-  file.replace(draw.below(pages) * kPageBytes, kPageBytes, file.substr(draw.below(pages) * kPageBytes, kPageBytes));
+  file.replace(below(draw, pages) * kPageBytes, kPageBytes, file.substr(below(draw, pages) * kPageBytes, kPageBytes));
 }
 
 void copy_stretch(std::string& file, Draw& draw) {
-  const size_t count = std::min(file.size(), draw.below(200) + 1);
-  const std::string stretch = file.substr(draw.below(file.size() - count + 1), count);
-  file.replace(draw.below(file.size() - count + 1), count, stretch);
+  const size_t count = std::min(file.size(), below(draw, 200) + 1);
+  const std::string stretch = file.substr(below(draw, file.size() - count + 1), count);
+  file.replace(below(draw, file.size() - count + 1), count, stretch);
 }
 
 /// Text that the schema or a row may hold, by other text of the same length.
@@ -69,8 +64,8 @@ void change_text(std::string& file, Draw& draw) {
                                                                             {"records", "recordz"},
                                                                             {"\"knobs\"", "{{{{{{{"},
                                                                             {"us", "\xff\xfe"}}};
-  const auto& [from, to] = kChanges[draw.below(kChanges.size())];
-  size_t at = file.find(from, draw.below(file.size()));
+  const auto& [from, to] = kChanges[below(draw, kChanges.size())];
+  size_t at = file.find(from, below(draw, file.size()));
   if (at == std::string::npos) at = file.find(from);
   if (at != std::string::npos) file.replace(at, std::char_traits<char>::length(from), to);
 }
@@ -90,27 +85,27 @@ void change_token(std::string& line, Draw& draw) {
       "null", "-1",       "1e308",      "1e-320", "18446744073709551615", "-9223372036854775808",
       "\"\"", "[]",       "{}",         "true",   "\"\\ud800\"",          "\"\\u0000\"",
       "0.1",  "[[[[[[[[", "4294967296", "1e999"};
-  const size_t at = line.find(':', draw.below(line.size()));
+  const size_t at = line.find(':', below(draw, line.size()));
   if (at == std::string::npos) return;
   const size_t end = std::min(line.find_first_of(",}]", at + 1), line.size());
-  line.replace(at + 1, end - at - 1, kTokens[draw.below(kTokens.size())]);
+  line.replace(at + 1, end - at - 1, kTokens[below(draw, kTokens.size())]);
 }
 
 void change_line(std::string& line, Draw& draw) {
   if (line.empty()) return;
-  const size_t at = draw.below(line.size());
-  switch (draw.below(6)) {
+  const size_t at = below(draw, line.size());
+  switch (below(draw, 6)) {
     case 0:
-      line[at] = draw.byte();
+      line[at] = any_byte(draw);
       break;
     case 1:
-      line.erase(at, draw.below(20) + 1);
+      line.erase(at, below(draw, 20) + 1);
       break;
     case 2:
-      line.insert(at, line.substr(draw.below(line.size()), draw.below(60)));
+      line.insert(at, line.substr(below(draw, line.size()), below(draw, 60)));
       break;
     case 3:
-      line.insert(at, std::string(draw.below(300), draw.below(2) == 0 ? '[' : '{'));
+      line.insert(at, std::string(below(draw, 300), below(draw, 2) == 0 ? '[' : '{'));
       break;
     default:
       change_token(line, draw);
@@ -119,13 +114,12 @@ void change_line(std::string& line, Draw& draw) {
 
 }  // namespace
 
-std::string mutated_database(const std::string& whole, uint64_t seed) {
-  Draw draw(seed);
+std::string mutated_database(const std::string& whole, Draw& draw) {
   std::string file = whole;
-  for (size_t left = draw.below(6) + 1; left > 0 && !file.empty(); --left) {
-    switch (draw.below(12)) {
+  for (size_t left = below(draw, 6) + 1; left > 0 && !file.empty(); --left) {
+    switch (below(draw, 12)) {
       case 0:
-        file.resize(draw.below(file.size()) + 1);
+        file.resize(below(draw, file.size()) + 1);
         break;
       case 1:
         copy_page(file, draw);
@@ -137,7 +131,7 @@ std::string mutated_database(const std::string& whole, uint64_t seed) {
         change_text(file, draw);
         break;
       case 4:
-        file.append(draw.below(3 * kPageBytes), draw.byte());
+        file.append(below(draw, 3 * kPageBytes), any_byte(draw));
         break;
       case 5:
       case 6:
@@ -150,17 +144,16 @@ std::string mutated_database(const std::string& whole, uint64_t seed) {
   return file;
 }
 
-std::string mutated_lines(const std::string& whole, uint64_t seed) {
-  Draw draw(seed);
+std::string mutated_lines(const std::string& whole, Draw& draw) {
   std::vector<std::string> lines = split(whole);
-  for (size_t left = draw.below(6) + 1; left > 0; --left) {
-    const size_t at = draw.below(lines.size());
-    switch (draw.below(10)) {
+  for (size_t left = below(draw, 6) + 1; left > 0; --left) {
+    const size_t at = below(draw, lines.size());
+    switch (below(draw, 10)) {
       case 0:
-        std::swap(lines[at], lines[draw.below(lines.size())]);
+        std::swap(lines[at], lines[below(draw, lines.size())]);
         break;
       case 1:
-        lines.insert(lines.begin() + static_cast<ptrdiff_t>(at), lines[draw.below(lines.size())]);
+        lines.insert(lines.begin() + static_cast<ptrdiff_t>(at), lines[below(draw, lines.size())]);
         break;
       case 2:
         if (lines.size() > 1) lines.erase(lines.begin() + static_cast<ptrdiff_t>(at));
@@ -171,8 +164,8 @@ std::string mutated_lines(const std::string& whole, uint64_t seed) {
   }
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
-  if (draw.below(20) == 0) text.resize(draw.below(text.size()));
+  if (below(draw, 20) == 0) text.resize(below(draw, text.size()));
   return text;
 }
 
-}  // namespace warpwright
+}  // namespace warpwright::testing
