@@ -46,7 +46,7 @@ TEST_F(Doctor, ACardTellsItsPowerClocksAndWhoElseIsThere) {
   EXPECT_THAT(found.at("clocks").at("finding").get<std::string>(),
               HasSubstr("power limit 300/450 W, clocks not locked, now 2235 of 3105 MHz, P2, 51 degrees"));
   EXPECT_THAT(found.at("clocks").at("advice").get<std::string>(), HasSubstr("`nvidia-smi -i 0 -lgc 2484`"));
-  EXPECT_THAT(found.at("memory").at("finding").get<std::string>(), HasSubstr("24000.0 of 25757.2 MB"));
+  EXPECT_THAT(found.at("memory").at("finding").get<std::string>(), HasSubstr("24000.0 MB of 25757.2 MB are free"));
   const std::string own = std::to_string(getpid());
   const ProgramResult shared =
       run({"doctor", "--device", "cuda:0"}, "", {{"VIRTUAL_NVML_PROCESS", own}, {"VIRTUAL_NVML_REASONS", "22"}});
