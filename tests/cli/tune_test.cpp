@@ -186,7 +186,8 @@ TEST_F(TuneTest, T04WhereNothingIsLegalTheReasonsAreCounted) {
 
 TEST_F(TuneTest, ACardWhereSomeFamiliesHaveNoConfigIsTunedByTheOthers) {
   Json card = json({"devices", "--device", kDevice})["devices"][0]["target"];
-  for (const char* limit : {"smem_per_block_bytes", "smem_per_sm_bytes"}) card[limit] = 1024;
+  card["smem_per_block_bytes"] = 1024;
+  card["smem_per_sm_bytes"] = 2048;  // an SM keeps 1 KB a CTA for itself
   write_file(path("small.json"), card.dump());
   const Json tuned = json(
       {"tune", model_, "--db", path("d.db"), "--device", "virtual:" + path("small.json"), "--trials-per-task", "2"});
