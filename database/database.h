@@ -38,6 +38,9 @@ struct Record {
 };
 
 inline constexpr size_t kMostLogBytes = 64 * 1024;
+/// Record::objective, what the samples are: of a trial, or of finalists measured in turn, one sample a round.
+inline constexpr const char* kTrialObjective = "median_cold_l2_us";
+inline constexpr const char* kFinalObjective = "interleaved_cold_l2_us";
 
 struct RunKey {
   std::string model_digest;
@@ -80,6 +83,8 @@ class RecordStream {
  public:
   virtual ~RecordStream() = default;
   virtual std::optional<Record> next() = 0;
+  /// Rows that were left out so far because they are damaged, by reason.
+  virtual std::map<std::string, int64_t> damaged() const = 0;
 };
 
 class Database {
@@ -92,7 +97,13 @@ class Database {
   virtual std::vector<RecordGroup> groups(const std::string& workload_key) const = 0;
   /// From the fastest median on. Streams must end before the database is closed.
   virtual std::unique_ptr<RecordStream> fastest(const RecordGroup& group) const = 0;
-  /// Median over the samples of a task's default in the run of that uid; nullopt when it has none that is ok.
+  /// How the records of a group came out: their number by outcome.
+  virtual std::map<std::string, int64_t> outcomes(const RecordGroup& group) const = 0;
+  /// All records of one Config of a task, on whatever device.
+  virtual std::vector<Record> of_config(const std::string& workload_key, const std::string& config_json) const = 0;
+  /// The ok records of a task's default in the run of that uid.
+  virtual std::vector<Record> defaults(const std::string& workload_key, const std::string& run_uid) const = 0;
+  /// Median over the samples of those; nullopt when there are none.
   virtual std::optional<double> default_us(const std::string& workload_key, const std::string& run_uid) const = 0;
   /// Keys of the records that say the Config gives wrong results on `arch` and that no verification has cleared. While
   /// there is one, the Config is quarantined.

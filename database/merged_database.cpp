@@ -71,6 +71,14 @@ class MergedStream : public RecordStream {
     }
   }
 
+  std::map<std::string, int64_t> damaged() const override {
+    std::map<std::string, int64_t> sum;
+    for (const auto& part : parts_) {
+      for (const auto& [why, count] : part->damaged()) sum[why] += count;
+    }
+    return sum;
+  }
+
  private:
   static bool is_before(const Record& a, const Record& b) {
     const double a_us = a.outcome.median_us(), b_us = b.outcome.median_us();
@@ -90,6 +98,22 @@ std::unique_ptr<RecordStream> MergedDatabase::fastest(const RecordGroup& group) 
   for (const auto& part : parts_) streams.push_back(part->fastest(group));
   return std::make_unique<MergedStream>(std::move(streams),
                                         [this](const std::string& key) { return is_retracted(key); });
+}
+
+std::map<std::string, int64_t> MergedDatabase::outcomes(const RecordGroup& group) const {
+  std::map<std::string, int64_t> sum;  // a record that stands in two files counts twice
+  for (const auto& part : parts_) {
+    for (const auto& [outcome, count] : part->outcomes(group)) sum[outcome] += count;
+  }
+  return sum;
+}
+
+std::vector<Record> MergedDatabase::of_config(const std::string& workload_key, const std::string& config_json) const {
+  return merge([&](const SqliteDatabase& part) { return part.of_config(workload_key, config_json); });
+}
+
+std::vector<Record> MergedDatabase::defaults(const std::string& workload_key, const std::string& run_uid) const {
+  return merge([&](const SqliteDatabase& part) { return part.defaults(workload_key, run_uid); });
 }
 
 std::optional<double> MergedDatabase::default_us(const std::string& workload_key, const std::string& run_uid) const {

@@ -18,6 +18,9 @@ class MergedDatabase : public Database {
 
   std::vector<RecordGroup> groups(const std::string& workload_key) const override;
   std::unique_ptr<RecordStream> fastest(const RecordGroup& group) const override;
+  std::map<std::string, int64_t> outcomes(const RecordGroup& group) const override;
+  std::vector<Record> of_config(const std::string& workload_key, const std::string& config_json) const override;
+  std::vector<Record> defaults(const std::string& workload_key, const std::string& run_uid) const override;
   std::optional<double> default_us(const std::string& workload_key, const std::string& run_uid) const override;
   std::vector<std::string> objections(const std::string& workload_key, const std::string& config_json,
                                       const std::string& arch) const override;

@@ -13,7 +13,7 @@
 namespace warpwright {
 namespace {
 
-constexpr size_t kMostJsonBytes = 256 * 1024, kMostSummaryBytes = 1024 * 1024;
+constexpr size_t kMostJsonBytes = 256 * 1024;
 constexpr size_t kMostSamples = 4096;
 constexpr double kMostSampleUs = 1e9, kMostSeconds = 1e7;
 constexpr int64_t kMostTrialIndex = 1'000'000'000'000;

@@ -13,6 +13,8 @@ namespace warpwright {
 
 /// Bound of names, reasons, arguments and the like.
 inline constexpr size_t kMostNameBytes = 4096;
+/// Bound of a run's summary.
+inline constexpr size_t kMostSummaryBytes = 1024 * 1024;
 
 struct RunRow {
   std::string uid;

@@ -171,6 +171,7 @@ FileHeader read_file_header(const std::filesystem::path& path) {
   const auto journal_bytes = std::filesystem::file_size(path.string() + "-journal", error);
   const bool is_in_change = header.has_wal_beside || (!error && journal_bytes > 0);
   header.is_cut = header.is_sqlite && !is_in_change && header.size_bytes < stated_bytes(bytes);
+  header.stated_bytes = stated_bytes(bytes);
   return header;
 }
 
@@ -252,8 +253,9 @@ void refuse_foreign(const std::filesystem::path& path, const FileHeader& header)
     throw UsageError(fmt::format("{}: is no database; it was left as it is", path.string()));
   }
   if (header.is_cut) {
-    throw UsageError(fmt::format("{}: was cut: it has {} bytes, fewer than its header says; copy it again",
-                                 path.string(), header.size_bytes));
+    throw UsageError(
+        fmt::format("{}: was cut: it has {} bytes, {} less than the {} that its header says; copy it again",
+                    path.string(), header.size_bytes, header.stated_bytes - header.size_bytes, header.stated_bytes));
   }
 }
 

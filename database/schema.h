@@ -15,7 +15,7 @@ inline constexpr int64_t kSchemaVersion = 2;
 /// What the first bytes of a file say, before SQLite touches it.
 struct FileHeader {
   bool exists = false;
-  int64_t size_bytes = 0;
+  int64_t size_bytes = 0, stated_bytes = 0;  // stated: by the header
   bool is_sqlite = false;
   bool is_wal = false;          // was last written with a write-ahead log
   bool has_wal_beside = false;  // a non-empty -wal file lies beside it

@@ -63,6 +63,8 @@ class GroupStream : public RecordStream {
     return std::move(row->record);
   }
 
+  std::map<std::string, int64_t> damaged() const override { return query_.damaged(); }
+
  private:
   RecordQuery query_;
 };
@@ -220,13 +222,50 @@ std::unique_ptr<RecordStream> SqliteDatabase::fastest(const RecordGroup& group) 
   return std::make_unique<GroupStream>(connection(), group);
 }
 
-std::optional<double> SqliteDatabase::default_us(const std::string& workload_key, const std::string& run_uid) const {
+std::map<std::string, int64_t> SqliteDatabase::outcomes(const RecordGroup& group) const {
+  // Those that are ok lie in the index; they are counted there, and the retracted ones taken off.
+  constexpr const char* kOfGroup =
+      "r.workload_id = (SELECT id FROM workloads WHERE key = ?1) AND r.device_id = (SELECT id FROM devices WHERE key = "
+      "?2) AND r.space = ?3";
+  const auto bound = [&](const std::string& sql) {
+    Statement rows = connection().prepare(sql);
+    rows.bind(1, group.workload_key).bind(2, group.device.key).bind(3, group.space);
+    return rows;
+  };
+  std::map<std::string, int64_t> outcomes;
+  Statement failed = bound(
+      fmt::format("SELECT r.outcome, count(*) FROM records r WHERE {} AND r.median_us IS NULL AND r.content_key NOT IN "
+                  "(SELECT record_key FROM retractions) GROUP BY r.outcome",
+                  kOfGroup));
+  while (failed.step()) outcomes[failed.text(0)] += failed.integer(1);
+  Statement ok = bound(fmt::format(
+      "SELECT (SELECT count(*) FROM records r WHERE {0} AND r.median_us IS NOT NULL) - (SELECT count(DISTINCT "
+      "r.id) FROM retractions x CROSS JOIN records r ON r.content_key = x.record_key WHERE {0} AND "
+      "r.median_us IS NOT NULL)",
+      kOfGroup));
+  if (ok.step() && ok.integer(0) > 0) outcomes[std::string(name(OutcomeKind::ok))] = ok.integer(0);
+  return outcomes;
+}
+
+std::vector<Record> SqliteDatabase::of_config(const std::string& workload_key, const std::string& config_json) const {
+  RecordQuery query(connection(), fmt::format("{} AND r.config_id = (SELECT id FROM configs WHERE key = ?3) ORDER BY "
+                                              "r.content_key",
+                                              kOfWorkload));
+  query.bind(2, workload_key).bind(3, config_key(config_json));
+  return read(query);
+}
+
+std::vector<Record> SqliteDatabase::defaults(const std::string& workload_key, const std::string& run_uid) const {
   RecordQuery query(connection(),
                     "r.outcome = 'ok' AND r.id IN (SELECT record_id FROM defaults WHERE workload_id = (SELECT id FROM "
-                    "workloads WHERE key = ?2) AND run_id = (SELECT id FROM runs WHERE uid = ?3))");
+                    "workloads WHERE key = ?2) AND run_id = (SELECT id FROM runs WHERE uid = ?3)) ORDER BY r.id");
   query.bind(2, workload_key).bind(3, run_uid);
+  return read(query);
+}
+
+std::optional<double> SqliteDatabase::default_us(const std::string& workload_key, const std::string& run_uid) const {
   std::vector<double> samples;
-  for (const Record& record : read(query)) {
+  for (const Record& record : defaults(workload_key, run_uid)) {
     samples.insert(samples.end(), record.outcome.samples_us.begin(), record.outcome.samples_us.end());
   }
   if (samples.empty()) return std::nullopt;

@@ -7,6 +7,7 @@
 #include "database/run_rows.h"
 #include "database/sqlite_database.h"
 #include "src/core/error.h"
+#include "src/core/log.h"
 
 namespace warpwright {
 namespace {
@@ -28,6 +29,32 @@ RecordRow row_of(const Record& record) {
   row.recorded_utc = utc_now();
   if (const auto why = why_invalid(row)) throw InternalError(fmt::format("a record that cannot be stored: {}", *why));
   return row;
+}
+
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// The summary of a run as far as it can be stored: of its tasks the first ones, and how many there were.
+Json storable(Json summary) {
+  if (summary.is_null() || text_of(summary).size() <= kMostSummaryBytes) return summary;
+  Json tasks = Json::array();
+  if (summary.is_object() && summary.contains("tasks") && summary["tasks"].is_array()) tasks.swap(summary["tasks"]);
+  const size_t count = tasks.size();
+  if (summary.is_object()) summary["tasks_of"] = count;
+  size_t bytes = text_of(summary).size();
+  if (!summary.is_object() || bytes > kMostSummaryBytes) {
+    log_warning("the summary of the run has {} bytes, more than {}: it is not kept", bytes, kMostSummaryBytes);
+    return {{"cut", true}};
+  }
+  Json kept = Json::array();
+  for (Json& task : tasks) {
+    bytes += text_of(task).size() + 1;
+    if (bytes > kMostSummaryBytes) break;
+    kept.push_back(std::move(task));
+  }
+  log_warning("the summary of the run is larger than {} bytes: of its {} tasks the first {} are kept in it",
+              kMostSummaryBytes, count, kept.size());
+  summary["tasks"] = std::move(kept);
+  return summary;
 }
 
 }  // namespace
@@ -70,14 +97,14 @@ void SqliteDatabase::end_run(int64_t run_id, const std::string& reason, const Js
   end.uid = fmt::format("run {}", run_id);
   end.ended_utc = utc_now();
   end.end_reason = storable(reason, kMostNameBytes);
-  end.summary = summary;
+  end.summary = storable(summary);
   if (const auto why = why_invalid(end)) throw InternalError(fmt::format("an end that cannot be stored: {}", *why));
   Transaction transaction(connection());
   connection()
       .prepare("UPDATE runs SET heartbeat_utc = ?1, ended_utc = ?1, end_reason = ?2, summary_json = ?3 WHERE id = ?4")
       .bind(1, end.ended_utc)
       .bind(2, end.end_reason)
-      .bind(3, summary.is_null() ? std::string() : summary.dump())
+      .bind(3, end.summary.is_null() ? std::string() : text_of(end.summary))
       .bind(4, run_id)
       .run();
   transaction.commit();

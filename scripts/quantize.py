@@ -6,6 +6,7 @@ a folder holds one .npz a sample batch (arrays as the model takes them) or, for 
 Run it by scripts/quantize, which brings the environment.
 """
 import argparse
+import logging
 import os
 import pathlib
 import sys
@@ -22,7 +23,9 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 METHODS = {"minmax": CalibrationMethod.MinMax, "percentile": CalibrationMethod.Percentile,
            "entropy": CalibrationMethod.Entropy}
 LEAST_OPSET = 13
+MASK = 1e30  # beyond this a value stands for infinity, as in attention masks, and no scale does it justice
 MOST_BYTES_IN_ONE_FILE = 1_500_000_000  # protobuf ends at 2 GiB, and the float model is held beside the quantized one
+PRODUCTS = ["Conv", "ConvTranspose", "Gemm", "MatMul"]
 BIAS_INPUT = {"Conv": 2, "ConvTranspose": 2, "Gemm": 2}
 
 
@@ -33,10 +36,14 @@ class Fault(Exception):
 def parse():
     parser = argparse.ArgumentParser(prog="quantize", description=__doc__.split("\n")[0])
     parser.add_argument("model", metavar="MODEL.onnx")
-    parser.add_argument("--calibration", required=True, metavar="DIR|FILE.npz", help="inputs to calibrate and compare on")
+    parser.add_argument("--calibration", required=True, metavar="DIR|FILE.npz",
+                        help="inputs to calibrate and compare on")
     parser.add_argument("--method", choices=METHODS, default="minmax")
-    parser.add_argument("--symmetric", action="store_true", help="signed activations with zero point 0 (default: unsigned)")
+    parser.add_argument("--symmetric", action="store_true",
+                        help="signed activations with zero point 0 (default: unsigned)")
     parser.add_argument("--per-tensor", action="store_true", help="one weight scale a tensor (default: one a channel)")
+    parser.add_argument("--products-only", action="store_true",
+                        help="8 bits for what convolutions and matrix products read alone, as transformers want it")
     parser.add_argument("--exclude", action="append", default=[], metavar="NODE", help="leave this node in float")
     parser.add_argument("--external-data", action="store_true",
                         help="weights beside the model in OUT.onnx.data (by itself where they exceed 1.5 GB)")
@@ -54,21 +61,30 @@ def check_batch(batch, session, where):
     inputs = {each.name: each for each in session.get_inputs()}
     for missing in inputs.keys() - batch.keys():
         raise Fault(f"{where}: no array for the input '{missing}' (it has {', '.join(sorted(batch)) or 'none'})")
+    dtypes = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32,
+              "tensor(bool)": np.bool_}
+    checked = {}
     for name, wanted in inputs.items():
-        shape = batch[name].shape
-        fits = len(shape) == len(wanted.shape) and all(
-            not isinstance(extent, int) or extent == got for extent, got in zip(wanted.shape, shape))
+        array = batch[name]
+        fits = len(array.shape) == len(wanted.shape) and all(
+            not isinstance(extent, int) or extent == got for extent, got in zip(wanted.shape, array.shape))
         if not fits:
-            raise Fault(f"{where}: input '{name}' has shape {list(shape)}, the model wants {wanted.shape}")
-    dtypes = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
-    return {name: batch[name].astype(dtypes.get(each.type, batch[name].dtype)) for name, each in inputs.items()}
+            raise Fault(f"{where}: input '{name}' has shape {list(array.shape)}, the model wants {wanted.shape}")
+        if array.dtype.kind not in "fiub":
+            raise Fault(f"{where}: input '{name}' holds {array.dtype}, no numbers")
+        if not np.all(np.isfinite(array)):
+            raise Fault(f"{where}: input '{name}' holds NaN or infinity")
+        checked[name] = array.astype(dtypes.get(wanted.type, array.dtype))
+    return checked
 
 
-def split_samples(arrays, session):
+def split_samples(arrays, session, where):
     """Batches as the model takes them: its fixed batch, else one sample each."""
-    lengths = {name: len(array) for name, array in arrays.items() if array.ndim > 0}
-    if len(set(lengths.values())) != 1:
-        raise Fault(f"the arrays differ in their number of samples: {lengths}")
+    if not arrays:
+        raise Fault(f"{where}: no arrays")
+    lengths = {name: array.shape[0] if array.ndim > 0 else None for name, array in arrays.items()}
+    if None in lengths.values() or len(set(lengths.values())) != 1:
+        raise Fault(f"{where}: each array needs the same number of samples along its first axis: {lengths}")
     first = session.get_inputs()[0].shape
     step = first[0] if first and isinstance(first[0], int) else 1
     count = next(iter(lengths.values()))
@@ -82,7 +98,8 @@ def read_arrays(path):
         data = np.load(path, allow_pickle=False)
         return data if isinstance(data, np.ndarray) else dict(data)
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise Fault(f"--calibration {path}: {error}") from error
+        reason = str(error).split(". ")[0]  # what NumPy goes on to advise is no advice for strangers' files
+        raise Fault(f"--calibration {path}: {reason}") from error
 
 
 def load_batches(path, session):
@@ -90,10 +107,11 @@ def load_batches(path, session):
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in (".npz", ".npy"))
         only = session.get_inputs()[0].name
-        batches = [(str(file), data if isinstance(data, dict) else {only: data})
+        batches = [(f"--calibration {file}", data if isinstance(data, dict) else {only: data})
                    for file, data in ((file, read_arrays(file)) for file in files)]
     elif path.suffix == ".npz" and path.is_file():
-        batches = [(f"{path}, batch {i}", batch) for i, batch in enumerate(split_samples(read_arrays(path), session))]
+        samples = split_samples(read_arrays(path), session, f"--calibration {path}")
+        batches = [(f"--calibration {path}, batch {i}", batch) for i, batch in enumerate(samples)]
     else:
         raise Fault(f"--calibration {path}: neither a folder nor an .npz file")
     if not batches:
@@ -109,11 +127,15 @@ class Batches(CalibrationDataReader):
         return next(self.left, None)
 
 
-def check_excluded(model, names):
-    known = {node.name for node in model.graph.node}
+def check_excluded(given, prepared, names):
+    """`prepared`: the model as the quantizer sees it, with constants and batch normalizations folded."""
+    left = {node.name for node in prepared.graph.node}
+    known = {node.name for node in given.graph.node}
     for name in names:
         if name not in known:
             raise Fault(f"--exclude {name}: no node of that name")
+        if name not in left:
+            raise Fault(f"--exclude {name}: the node is folded into others before they are quantized")
 
 
 def of_least_opset(path, work):
@@ -148,6 +170,20 @@ def give_each_product_its_bias(model):
         used.add(node.input[slot])
 
 
+def nodes_at_masks(prepared, batch, work):
+    """Nodes that read or write a tensor with values that stand for infinity."""
+    model = onnx.load(prepared)
+    written = {name for node in model.graph.node for name in node.output if name}
+    shown = written - {output.name for output in model.graph.output}
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sorted(shown))
+    watched = work / "watched.onnx"
+    onnx.save(model, watched, save_as_external_data=True, location="watched.data")
+    session = open_session(str(watched))
+    names = [output.name for output in session.get_outputs() if output.type == "tensor(float)"]
+    masks = {name for name, value in zip(names, session.run(names, batch)) if np.any(np.abs(value) > MASK)}
+    return [node.name for node in model.graph.node if masks & {*node.input, *node.output}]
+
+
 def weight_bytes(path):
     """Of the model and of what lies beside it."""
     path = pathlib.Path(path)
@@ -165,15 +201,21 @@ def quantize(arguments, batches, work):
     quant_pre_process(of_least_opset(arguments.model, work), str(prepared), skip_symbolic_shape=True,
                       save_as_external_data=external)
     model = onnx.load(prepared)
-    check_excluded(model, arguments.exclude)
+    check_excluded(onnx.load(arguments.model, load_external_data=False), model, arguments.exclude)
     give_each_product_its_bias(model)
     onnx.save(model, prepared, save_as_external_data=external, location="prepared.data")
+    left = nodes_at_masks(prepared, batches[0], work)
+    if left:
+        print(f"left in float, since their values stand for infinity: {', '.join(left)}")
+    extra = {"ActivationSymmetric": arguments.symmetric, "WeightSymmetric": True}
+    if arguments.products_only:
+        extra["OpTypesToExcludeOutputQuantization"] = PRODUCTS
     activations = QuantType.QInt8 if arguments.symmetric else QuantType.QUInt8
     quantize_static(str(prepared), str(result), Batches(batches), quant_format=QuantFormat.QDQ,
                     activation_type=activations, weight_type=QuantType.QInt8, per_channel=not arguments.per_tensor,
-                    calibrate_method=METHODS[arguments.method], nodes_to_exclude=arguments.exclude,
-                    use_external_data_format=external,
-                    extra_options={"ActivationSymmetric": arguments.symmetric, "WeightSymmetric": True})
+                    calibrate_method=METHODS[arguments.method], nodes_to_exclude=arguments.exclude + left,
+                    op_types_to_quantize=PRODUCTS if arguments.products_only else None,
+                    use_external_data_format=external, extra_options=extra)
     if not external:
         os.rename(result, work / output.name)
         return [work / output.name]
@@ -205,12 +247,24 @@ def report(model, quantized, batches):
         print(line)
 
 
+def check_paths(model, output):
+    if not model.is_file():
+        raise Fault(f"{model}: no such file")
+    if not output.parent.is_dir():
+        raise Fault(f"-o {output}: there is no folder {output.parent}")
+    if output.is_dir():
+        raise Fault(f"-o {output}: a folder of that name is in the way")
+    if output.resolve() == model.resolve():
+        raise Fault(f"-o {output}: that is the model itself")
+
+
 def main():
     arguments = parse()
+    logging.disable(logging.WARNING)
+    onnxruntime.set_default_logger_severity(3)
     output = pathlib.Path(arguments.output)
     try:
-        if not output.parent.is_dir():
-            raise Fault(f"-o {output}: there is no folder {output.parent}")
+        check_paths(pathlib.Path(arguments.model), output)
         session = open_session(arguments.model)
         batches = load_batches(arguments.calibration, session)
         with tempfile.TemporaryDirectory(dir=output.parent, prefix=".quantize.") as work:

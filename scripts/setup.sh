@@ -2,6 +2,7 @@
 #   setup_packages    the distribution's packages (Debian 12: installs what is missing)
 #   setup_cuda        sets CUDA_INCLUDE and NVRTC_INCLUDE; the program finds the library by itself
 #   configure PRESET  CMake with all of this
+#   python_environment NAME WHEELS...   build/NAME: a virtual environment that holds exactly these
 # Honours WARPWRIGHT_WHEELS (a folder of wheels for machines without a network) and pip's and apt's own settings.
 
 set -euo pipefail
@@ -14,6 +15,9 @@ TEST_PACKAGES="libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tid
 # The wheels that stand in for an installed toolkit.
 NVRTC_WHEEL=nvidia-cuda-nvrtc==13.0.88
 RUNTIME_WHEEL=nvidia-cuda-runtime==13.0.96
+
+# What scripts/quantize runs on.
+QUANTIZER_WHEELS="onnxruntime==1.23.2 onnx==1.19.1 numpy==2.3.5 sympy==1.14.0"
 
 say() { printf '== %s\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 3; }
@@ -74,6 +78,18 @@ setup_cuda() {
     touch "$wheels/complete"
   fi
   CUDA_INCLUDE=$wheels/nvidia/cu13/include NVRTC_INCLUDE=$wheels/nvidia/cu13/include
+}
+
+python_environment() {
+  local environment=$ROOT/build/$1 wheels=${*:2}
+  [ "$(cat "$environment/wheels" 2>/dev/null)" != "$wheels" ] || return 0
+  say "installing $wheels into build/$1"
+  rm -rf "$environment"
+  mkdir -p "$ROOT/build"
+  python3 -m venv "$environment" || die "python3 -m venv failed; Debian needs the package python3-venv"
+  "$environment/bin/pip" install -q ${WARPWRIGHT_WHEELS:+--no-index --find-links "$WARPWRIGHT_WHEELS"} $wheels >&2 ||
+    die "the wheels cannot be installed; put them into a folder and name it in WARPWRIGHT_WHEELS"
+  echo "$wheels" >"$environment/wheels"
 }
 
 configure() {

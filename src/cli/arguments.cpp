@@ -85,6 +85,21 @@ CLI::Validator whole_number() {
   return CLI::Validator(fault, "");
 }
 
+std::string given_arguments(const CLI::App& app) {
+  std::string line = app.get_name();
+  std::vector<const CLI::Option*> told;  // an option that is given twice stands in the order twice
+  for (const CLI::Option* option : app.parse_order()) {
+    if (std::find(told.begin(), told.end(), option) != told.end()) continue;
+    told.push_back(option);
+    const bool is_flag = option->get_items_expected_max() == 0;
+    if (is_flag) line += " " + option->get_name();
+    for (const std::string& value : option->results()) {
+      if (!is_flag) line += (option->get_positional() ? " " : " " + option->get_name() + " ") + value;
+    }
+  }
+  return line;
+}
+
 double parse_duration(const std::string& text) {
   double seconds = 0;
   size_t at = 0;

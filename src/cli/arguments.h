@@ -28,6 +28,9 @@ CLI::Validator count_from(int64_t least, int64_t most = kMostTrials);
 /// Digits only: a conversion to unsigned would take -1 for a large number.
 CLI::Validator whole_number();
 
+/// What was given to a verb on the command line, in its order, as one line.
+std::string given_arguments(const CLI::App& app);
+
 /// `8h`, `30m`, `90s`, `1h30m`; seconds.
 double parse_duration(const std::string& text);
 /// `2:05`, `1:02:05`.

@@ -1,5 +1,6 @@
 // warpwright db merge|migrate|export|import|retract: rows from file to file, and out of them.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -74,25 +75,41 @@ int merge(const Options& options) {
   return kDone;
 }
 
-/// To stdout, or whole to a file under a temporary name that is renamed.
+/// Whole to the output or not at all; the number of rows.
+int64_t write_rows(const Options& options, const ExportOptions& how) {
+  const std::filesystem::path temporary = fmt::format("{}.partial-{}", options.output, getpid());
+  try {
+    std::ofstream file(temporary, std::ios::binary);
+    const int64_t rows = export_rows(options.input, how, [&](const std::string& line) { file << line << '\n'; });
+    file.close();
+    if (!file) throw EnvironmentError(fmt::format("{}: cannot be written; is the disk full?", options.output));
+    std::filesystem::rename(temporary, options.output);
+    return rows;
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    throw;
+  }
+}
+
+/// To stdout, or to a file.
 int export_lines(const Options& options) {
   const ExportOptions how{options.anonymous};
   if (options.output.empty()) {
+    if (options.json) throw UsageError("--json tells of the file of -o; without one the rows themselves go to stdout");
     export_rows(options.input, how, [](const std::string& line) { fmt::print("{}\n", line); });
     return kDone;
   }
   refuse_overwrite(options.output, {options.input});
   check_can_write(options.output);
-  const std::filesystem::path temporary = options.output + ".tmp";
-  std::ofstream file(temporary, std::ios::binary);
-  const int64_t rows = export_rows(options.input, how, [&](const std::string& line) { file << line << '\n'; });
-  file.close();
-  if (!file) {
-    std::filesystem::remove(temporary);
-    throw EnvironmentError(fmt::format("{}: cannot be written; is the disk full?", options.output));
-  }
-  std::filesystem::rename(temporary, options.output);
+  const int64_t rows = write_rows(options, how);
   log_info("{}: {} rows", options.output, rows);
+  if (options.json) {
+    fmt::print("{}\n", json_document(Json{{"schema", "warpwright.db-export/1"},
+                                          {"path", options.output},
+                                          {"rows", rows},
+                                          {"anonymous", options.anonymous}}));
+  }
   return kDone;
 }
 
@@ -132,7 +149,11 @@ int retract(const Options& options) {
   }
   for (const std::string& key : keys) database->retract(key, options.reason);
   database->close();
-  fmt::print("{} records retracted\n", keys.size());
+  if (options.json) {
+    fmt::print("{}\n", json_document(Json{{"schema", "warpwright.db-retract/1"}, {"retracted", keys}}));
+  } else {
+    fmt::print("{} records retracted\n", keys.size());
+  }
   return kDone;
 }
 
@@ -160,6 +181,7 @@ VerbBody db_export_verb(CLI::App& app) {
   app.add_option("database", options->input, "database file")->required();
   app.add_option("-o,--output", options->output, "file of JSON lines; without it they go to stdout");
   app.add_flag("--anonymous", options->anonymous, "without hosts, users, arguments and names of models; keys stay");
+  app.add_flag("--json", options->json, "with -o: print JSON about what was written");
   return [options] { return export_lines(*options); };
 }
 
@@ -177,6 +199,7 @@ VerbBody db_retract_verb(CLI::App& app) {
   app.add_option("record", options->record, "key of the record, or its beginning");
   app.add_option("--run", options->run, "all that this run recorded, e.g. on a card that overheated");
   app.add_option("--reason", options->reason, "why; it stays with the retraction")->required();
+  app.add_flag("--json", options->json, "print JSON");
   return [options] { return retract(*options); };
 }
 

@@ -28,7 +28,7 @@ namespace warpwright {
 namespace {
 
 struct Options {
-  std::string model, device = "auto", nvrtc, tasks_from;
+  std::string model, device = "auto", nvrtc, tasks_from, arguments;
   std::optional<std::string> time, until;
   std::vector<std::string> databases, shapes;
   TaskFilter filter;
@@ -249,7 +249,7 @@ void TuneLane::begin_run() {
                     "--seed or other limits",
                     databases().front().string()));
   }
-  run_ = database_->begin_run(run_key_, subject_.name);
+  run_ = database_->begin_run(run_key_, subject_.name, options_.arguments);
 }
 
 void TuneLane::run() {
@@ -395,7 +395,10 @@ VerbBody tune_verb(CLI::App& app) {
   app.add_option("--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224")->allow_extra_args(false);
   app.add_flag("--dry-run", options->dry_run, "print the plan and stop: one trial is made, nothing is recorded");
   app.add_flag("--json", options->json, "print JSON");
-  return [options] { return tune_model(*options); };
+  return [options, &app] {
+    options->arguments = given_arguments(app);
+    return tune_model(*options);
+  };
 }
 
 }  // namespace warpwright

@@ -1,9 +1,11 @@
 // Best history: which of the records in a database a build may use for a task, and how well they match.
 //
-// The way down is exact, then arch, then default. A record counts when it is ok, its Config is legal in today's space
-// with today's version, and nothing on the same architecture recorded wrong results for that Config. Virtual evidence
-// never displaces silicon: for a card, all rungs are tried with silicon first, then with virtual evidence, unless the
-// policy takes any. For a virtual target it is the other way round.
+// The way down is exact, arch, near, stale, default (rung.h). A record counts when it is ok, its Config is legal for
+// the task in today's space, nothing on the same architecture recorded wrong results for that Config, and it beat the
+// default that its run measured: by the verdict of finalists measured in turn, or else beyond the spread of its
+// samples. Where the default won, it is taken, and that is a hit too. Virtual evidence never displaces silicon: for a
+// card, all rungs are tried with silicon first, then with virtual evidence, unless the policy takes any. For a virtual
+// target it is the other way round.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +43,10 @@ struct Choice {
   std::string environment;                 // driver and compiler of the record
   std::string record_key;                  // content key of the record
   CodeHashes measured;                     // what ran then
+  std::string measured_workload;           // its summary, where it is another than the task's: on the rung near
   double default_us = 0, best_us = 0;      // on that device, in one run; 0: unknown
-  int64_t trials = 0;                      // records of this task on that device
-  std::string why;                         // for a rung below exact, or evidence of the other kind: why no better one
+  int64_t trials = 0;                      // records of what was measured there: the search effort
+  std::string why;                         // why nothing better serves; empty when there is nothing to say
   std::map<std::string, int64_t> refused;  // reasons of records that did not serve, with their number
 };
 
@@ -55,6 +58,8 @@ class BestHistory {
   Choice choose(const Task& task) const;
 
  private:
+  class Climb;
+
   const Database* database_;
   BuildTarget target_;
   EvidencePolicy policy_;

@@ -1,5 +1,5 @@
 // Lock file: the chosen kernels as JSON lines, one a kernel, sorted and self-contained: a build from it needs no
-// database.
+// database and, with the same tools, gives the same package.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ struct LockEntry {
   Config config;
   Rung rung = Rung::default_config;
   std::optional<Evidence> evidence;
-  std::string measured_on, environment;
+  std::string measured_on, environment, measured_workload, why;  // as in Choice
   int64_t trials = 0;
   double default_us = 0, best_us = 0;
   CodeHashes code;       // as built

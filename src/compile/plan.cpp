@@ -60,11 +60,12 @@ Choice choice_of(const LockEntry& entry) {
   choice.evidence = entry.evidence;
   choice.measured_on = entry.measured_on;
   choice.environment = entry.environment;
+  choice.measured_workload = entry.measured_workload;
+  choice.why = entry.why;
   choice.measured = entry.measured;
   choice.default_us = entry.default_us;
   choice.best_us = entry.best_us;
   choice.trials = entry.trials;
-  if (choice.rung != Rung::exact) choice.why = "as the lock file has it";
   return choice;
 }
 
@@ -73,6 +74,17 @@ std::string why_lock_fails(const LockEntry* entry, const Task& task, const Build
   if (entry->target_key != key(target.target)) return "the lock file's line is for target " + entry->target_text;
   if (const auto why = why_illegal(task.workload, entry->config, target.target)) return "locked Config: " + *why;
   return {};
+}
+
+/// How the code that is built differs from the code of before, which `tools` made.
+std::string difference(const CodeHashes& then, const std::string& tools, const PlannedKernel& kernel,
+                       std::string_view when) {
+  const CodeHashes& now = kernel.hashes;
+  if (then.cubin == now.cubin && !now.cubin.empty()) return fmt::format("same code as {}", when);
+  if (then.source != now.source) return fmt::format("other source than {}", when);
+  const std::string compilers = fmt::format(" ({} with {}, built with {})", when, tools, kernel.code.compiler);
+  if (then.ptx != now.ptx) return fmt::format("same source, other PTX than {}{}", when, compilers);
+  return fmt::format("same PTX, other cubin than {}{}", when, compilers);
 }
 
 }  // namespace
@@ -124,23 +136,37 @@ void compile(Plan& plan, const BuilderOptions& options) {
 
 std::string code_statement(const PlannedKernel& kernel) {
   const CodeHashes& then = kernel.choice.measured;
-  const CodeHashes& now = kernel.hashes;
   if (!kernel.choice.evidence || then == CodeHashes()) return "not measured";
-  if (then.cubin == now.cubin && !now.cubin.empty()) return "same code as measured";
-  if (then.source != now.source) return "other source than measured";
-  const std::string compilers =
-      fmt::format(" (measured with {}, built with {})", kernel.choice.environment, kernel.code.compiler);
-  if (then.ptx != now.ptx) return "same source, other PTX than measured" + compilers;
-  return "same PTX, other cubin than measured" + compilers;
+  return difference(then, kernel.choice.environment, kernel, "measured");
+}
+
+std::string lock_statement(const PlannedKernel& kernel, const LockEntry& entry) {
+  return difference(entry.code, entry.compiler, kernel, "locked");
 }
 
 LockFile lock_of(const Plan& plan) {
   LockFile lock;
   for (const PlannedKernel& kernel : plan.kernels) {
     const Choice& choice = kernel.choice;
-    lock.add({kernel.task.workload, text(plan.target), key(plan.target.target), plan.target.target.arch(),
-              choice.config, choice.rung, choice.evidence, choice.measured_on, choice.environment, choice.trials,
-              choice.default_us, choice.best_us, kernel.hashes, choice.measured, kernel.code.compiler});
+    LockEntry entry;
+    entry.workload = kernel.task.workload;
+    entry.target_text = text(plan.target);
+    entry.target_key = key(plan.target.target);
+    entry.arch = plan.target.target.arch();
+    entry.config = choice.config;
+    entry.rung = choice.rung;
+    entry.evidence = choice.evidence;
+    entry.measured_on = choice.measured_on;
+    entry.environment = choice.environment;
+    entry.measured_workload = choice.measured_workload;
+    entry.why = choice.why;
+    entry.trials = choice.trials;
+    entry.default_us = choice.default_us;
+    entry.best_us = choice.best_us;
+    entry.code = kernel.hashes;
+    entry.measured = choice.measured;
+    entry.compiler = kernel.code.compiler;
+    lock.add(std::move(entry));
   }
   return lock;
 }

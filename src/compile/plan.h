@@ -44,6 +44,8 @@ void compile(Plan& plan, const BuilderOptions& options);
 
 /// `same code as measured`, or what changed since; `not measured` for a default without a record.
 std::string code_statement(const PlannedKernel& kernel);
+/// `same code as locked`, or what differs from it.
+std::string lock_statement(const PlannedKernel& kernel, const LockEntry& entry);
 
 LockFile lock_of(const Plan& plan);
 

@@ -86,6 +86,11 @@ PairedGain paired_gain(const std::vector<double>& default_us, const std::vector<
   return result;
 }
 
+/// Each look at each candidate is a chance to be wrong, so that each gets its share of the rate.
+double winning_chance(size_t candidates) {
+  return kFalseWinRate / static_cast<double>(candidates) / static_cast<double>(kMostRounds - kLeastRounds + 1);
+}
+
 Verdict judge(const std::vector<std::vector<double>>& rounds_us) {
   Verdict verdict;
   if (rounds_us.empty() || rounds_us[0].empty()) return verdict;
@@ -104,10 +109,7 @@ Verdict judge(const std::vector<std::vector<double>>& rounds_us) {
     best = i;
     break;
   }
-  // Each look at each candidate is a chance to be wrong, so that each gets its share of the rate.
-  const double share =
-      kFalseWinRate / static_cast<double>(taking_part) / static_cast<double>(kMostRounds - kLeastRounds + 1);
-  const bool wins = gains[best].chance < share;
+  const bool wins = gains[best].chance < winning_chance(taking_part);
   if (wins) {
     verdict.winner = best;
     verdict.gain = gains[best];

@@ -34,6 +34,9 @@ inline constexpr size_t kLeastRounds = 5, kMostRounds = 40;
 /// is empty. A candidate wins only if it beats the default beyond noise.
 Verdict judge(const std::vector<std::vector<double>>& rounds_us);
 
+/// What `chance` must be below for one of so many candidates to beat the default, at whichever round the look is taken.
+double winning_chance(size_t candidates);
+
 /// P(T > t) of Student's distribution.
 double student_tail(double t, double degrees);
 

@@ -57,7 +57,7 @@ class Importer {
     add_inputs();
     for (int index : order) take_node(model_.graph().node(index), opset);
     if (!faults_.empty()) {
-      throw UsageError(fmt::format("the model has {} node{} that cannot be taken:\n{}", faults_.size(),
+      throw UsageError(fmt::format("the model has {} part{} that cannot be taken:\n{}", faults_.size(),
                                    faults_.size() == 1 ? "" : "s", fmt::join(faults_, "\n")));
     }
     add_outputs();
@@ -103,14 +103,19 @@ class Importer {
     for (const onnx::ValueInfoProto* input : inputs) add_input(*input);
   }
 
+  /// One of a type that is not taken is a fault like those of nodes.
   void add_input(const onnx::ValueInfoProto& input) {
     const std::string& name = input.name();
-    if (!input.type().has_tensor_type()) throw UsageError(fmt::format("graph input \"{}\" is no tensor", name));
+    if (!input.type().has_tensor_type()) {
+      faults_.push_back(fmt::format("  graph input \"{}\" is no tensor", name));
+      return;
+    }
     const auto& type = input.type().tensor_type();
     const auto dtype = dtype_of(type.elem_type());
     if (!dtype) {
-      throw UsageError(
-          fmt::format("graph input \"{}\": {} tensors are not supported", name, element_type_name(type.elem_type())));
+      faults_.push_back(
+          fmt::format("  graph input \"{}\": {} tensors are not supported", name, element_type_name(type.elem_type())));
+      return;
     }
     const TensorId id = graph_.add_tensor(name, *dtype, bound_shape(name, type));
     try {

@@ -151,6 +151,7 @@ ImportOperator find_operator(const std::string& domain, const std::string& op_ty
       {{"", "ConvTranspose"}, import_conv_transpose},
       {{"", "GlobalMaxPool"}, import_global_max_pool},
       {{"", "GatherElements"}, import_gather_elements},
+      {{"", "GatherND"}, import_gather_nd},
       {{"", "Einsum"}, import_einsum},
       {{"", "Tile"}, import_tile},
       {{"", "DepthToSpace"}, import_depth_to_space},

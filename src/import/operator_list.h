@@ -102,6 +102,7 @@ void import_pad(OperatorContext& context);
 void import_expand(OperatorContext& context);
 void import_gather(OperatorContext& context);
 void import_gather_elements(OperatorContext& context);
+void import_gather_nd(OperatorContext& context);
 // operators_resize.cpp
 void import_resize(OperatorContext& context);
 void import_upsample(OperatorContext& context);

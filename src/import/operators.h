@@ -122,8 +122,13 @@ struct ProductResult {
 /// Places `made` over `inputs`, and what turns its result into that.
 void finish_product(OperatorContext& context, UnplacedNode made, std::vector<TensorId> inputs,
                     const ProductResult& result);
+/// The same as a tensor of the node's own.
+TensorId inner_product(OperatorContext& context, UnplacedNode made, std::vector<TensorId> inputs,
+                       const ProductResult& result);
 /// x times w, a constant matrix or matrices of as many batches as x; rows of more than two dimensions made one.
 void finish_matmul(OperatorContext& context, TensorId x, TensorId w, const ProductResult& result);
+/// The same as a tensor of the node's own.
+TensorId inner_matmul(OperatorContext& context, TensorId x, TensorId w, const ProductResult& result);
 
 /// A movement of a node's input; `fill` where there is no source, of codes the code.
 Node move_node(const Movement& movement, float fill = 0.0f);
@@ -136,6 +141,8 @@ void take_indices(Movement& movement, const MovementAxis& axis, const std::vecto
 /// The elements of x at these indices along an axis, by a movement where they are regular, else by a gather.
 TensorId picked(OperatorContext& context, TensorId x, size_t axis, const std::vector<int64_t>& indices,
                 const std::string& suffix);
+/// Throws UsageError unless it is int32 or int64.
+void require_indices(const GraphTensor& tensor);
 /// int64 or int32 from a constant input; throws when it is something else.
 std::vector<int64_t> constant_integers(const OperatorContext& context, int index);
 /// The tensor as another of the node's own, of another shape or with its dimensions in another order.

@@ -291,13 +291,13 @@ Shape gathered_shape(const Shape& x, size_t axis, const Shape& indices) {
   return shape;
 }
 
+}  // namespace
+
 void require_indices(const GraphTensor& tensor) {
   if (tensor.dtype != DType::s32 && tensor.dtype != DType::s64) {
     throw UsageError(fmt::format("the indices \"{}\" are {}", tensor.name, name(tensor.dtype)));
   }
 }
-
-}  // namespace
 
 void import_gather(OperatorContext& context) {
   context.require_inputs(2, 2);
@@ -322,37 +322,6 @@ void import_gather(OperatorContext& context) {
   Node reshape;
   reshape.kind = NodeKind::reshape;
   context.finish(std::move(reshape), {y}, dtype, std::move(shape));
-}
-
-/// As a gather of x as one row: where along the axis an index goes, and where the others are.
-void import_gather_elements(OperatorContext& context) {
-  context.require_inputs(2, 2);
-  const Shape x = context.input_tensor(0).shape, y = context.input_tensor(1).shape;
-  require_indices(context.input_tensor(1));
-  const auto axis = static_cast<size_t>(normalized_axis(context.attributes.integer("axis", 0), x.size()));
-  bool fits = x.size() == y.size();
-  for (size_t i = 0; fits && i < x.size(); ++i) fits = i == axis || y[i] <= x[i];
-  if (!fits) throw UsageError(fmt::format("indices of shape {} for {}", to_text(y), to_text(x)));
-  const Movement source = whole(x), target = whole(y);
-  take_bytes(context.graph, element_count(y) * 8);
-  Tensor others(DType::s64, y);
-  for (int64_t i = 0; i < others.size(); ++i) {
-    int64_t place = 0;
-    for (size_t k = 0; k < y.size(); ++k) {
-      if (k != axis) place += i / target.axes[k].step % y[k] * source.axes[k].step;
-    }
-    others.as<int64_t>()[static_cast<size_t>(i)] = place;
-  }
-  Formula formula(context.graph);
-  const Term index = converted(formula.tensor(context.input(1)), DType::s64);
-  const Term extent = formula.integer(DType::s64, x[axis]), zero = formula.integer(DType::s64, 0);
-  const Term along = select(index < zero, index + extent, index) * formula.integer(DType::s64, source.axes[axis].step);
-  const Term place = along + formula.tensor(add_constant(context, std::move(others), "others"));
-  const TensorId places = add_formula(context, formula, place, "places");
-  Node node = step_node(OpKind::gather);
-  node.workload.rows = {1, element_count(x), 1};
-  const DType dtype = context.input_tensor(0).dtype;
-  context.finish(std::move(node), {context.input(0), places}, dtype, Shape(y));
 }
 
 }  // namespace warpwright

@@ -46,20 +46,6 @@ UnplacedNode flat_matmul(OperatorContext& context, TensorId& x_id, TensorId& w_i
   return made;
 }
 
-/// What a product over inner tensors of the node gives, in the type of `result`.
-TensorId inner_product(OperatorContext& context, UnplacedNode made, std::vector<TensorId> inputs,
-                       const ProductResult& result) {
-  const Shape shape = made.shape;
-  const TensorId id = context.add_inner(std::move(made.node), std::move(inputs), DType::f32, Shape(shape), "product");
-  if (result.quantized) {
-    return context.add_inner(quantize_node(*result.quantized), {id}, result.quantized->dtype, Shape(shape), "codes");
-  }
-  if (!result.as_integers) return id;
-  Node integer;
-  integer.kind = NodeKind::integer;
-  return context.add_inner(std::move(integer), {id}, DType::s32, Shape(shape), "sums");
-}
-
 /// A constant matrix for each of x's batches: a convolution of one group a batch, over pixels that are x's rows.
 TensorId grouped_product(OperatorContext& context, TensorId x_id, TensorId w_id, const ProductResult& result) {
   const GraphTensor x = context.graph.tensor(x_id), w = context.graph.tensor(w_id);
@@ -102,33 +88,61 @@ void align_batches(OperatorContext& context, TensorId& x_id, TensorId& w_id) {
   if (element_count(w_batch) > 1) w_id = expanded(context, w_id, with_batch(w), "w_batches");
 }
 
+/// Matrices of common batches, and the shape of their product.
+struct Operands {
+  Operands(OperatorContext& context, TensorId x_id, TensorId w_id) : x(x_id), w(w_id) {
+    const bool is_row = context.graph.tensor(x).shape.size() == 1,
+               is_column = context.graph.tensor(w).shape.size() == 1;
+    x = as_matrix(context, x, true);
+    w = as_matrix(context, w, false);
+    const Matrices of_x(context.graph.tensor(x)), of_w(context.graph.tensor(w));
+    align_batches(context, x, w);
+    shape = context.graph.tensor(x).shape;
+    shape.back() = of_w.columns;
+    if (is_row) shape.erase(shape.end() - 2);
+    if (is_column) shape.pop_back();
+    are_constants_by_batch = context.is_derived_from_constants(w) && !of_w.batch.empty();
+  }
+
+  TensorId x, w;
+  Shape shape;
+  bool are_constants_by_batch;  // w: a constant matrix for each of x's
+};
+
+std::vector<TensorId> inputs_of(const UnplacedNode& made, const Operands& operands) {
+  std::vector<TensorId> inputs{operands.x, operands.w};
+  if (made.node.kind == NodeKind::gemm) inputs.push_back(kNoTensor);
+  return inputs;
+}
+
 }  // namespace
 
-void finish_matmul(OperatorContext& context, TensorId x_id, TensorId w_id, const ProductResult& result) {
-  const bool is_row = context.graph.tensor(x_id).shape.size() == 1,
-             is_column = context.graph.tensor(w_id).shape.size() == 1;
-  x_id = as_matrix(context, x_id, true);
-  w_id = as_matrix(context, w_id, false);
-  const Matrices of_x(context.graph.tensor(x_id)), of_w(context.graph.tensor(w_id));
-  align_batches(context, x_id, w_id);
-  Shape shape = context.graph.tensor(x_id).shape;
-  shape.back() = of_w.columns;
-  if (is_row) shape.erase(shape.end() - 2);
-  if (is_column) shape.pop_back();
+TensorId inner_matmul(OperatorContext& context, TensorId x, TensorId w, const ProductResult& result) {
+  Operands operands(context, x, w);
+  if (operands.are_constants_by_batch) {
+    return reshaped(context, grouped_product(context, operands.x, operands.w, result), operands.shape, "shaped");
+  }
+  UnplacedNode made = flat_matmul(context, operands.x, operands.w);
+  std::vector<TensorId> inputs = inputs_of(made, operands);
+  return reshaped(context, inner_product(context, std::move(made), std::move(inputs), result), operands.shape,
+                  "shaped");
+}
+
+void finish_matmul(OperatorContext& context, TensorId x, TensorId w, const ProductResult& result) {
+  Operands operands(context, x, w);
   TensorId id = kNoTensor;
-  if (context.is_derived_from_constants(w_id) && !of_w.batch.empty()) {
-    id = grouped_product(context, x_id, w_id, result);
+  if (operands.are_constants_by_batch) {
+    id = grouped_product(context, operands.x, operands.w, result);
   } else {
-    UnplacedNode made = flat_matmul(context, x_id, w_id);
-    std::vector<TensorId> inputs{x_id, w_id};
-    if (made.node.kind == NodeKind::gemm) inputs.push_back(kNoTensor);
-    if (shape == made.shape) return finish_product(context, std::move(made), std::move(inputs), result);
+    UnplacedNode made = flat_matmul(context, operands.x, operands.w);
+    std::vector<TensorId> inputs = inputs_of(made, operands);
+    if (operands.shape == made.shape) return finish_product(context, std::move(made), std::move(inputs), result);
     id = inner_product(context, std::move(made), std::move(inputs), result);
   }
   Node reshape;
   reshape.kind = NodeKind::reshape;
   const DType dtype = context.graph.tensor(id).dtype;
-  context.finish(std::move(reshape), {id}, dtype, std::move(shape));
+  context.finish(std::move(reshape), {id}, dtype, std::move(operands.shape));
 }
 
 void import_fused_matmul(OperatorContext& context) {

@@ -127,20 +127,37 @@ void import_gemm(OperatorContext& context) {
   finish_formula(context, formula, result);
 }
 
+namespace {
+
+Node integer_node() {
+  Node node;
+  node.kind = NodeKind::integer;
+  return node;
+}
+
+}  // namespace
+
+TensorId inner_product(OperatorContext& context, UnplacedNode made, std::vector<TensorId> inputs,
+                       const ProductResult& result) {
+  const Shape shape = made.shape;
+  const TensorId id = context.add_inner(std::move(made.node), std::move(inputs), DType::f32, Shape(shape), "product");
+  if (result.quantized) {
+    return context.add_inner(quantize_node(*result.quantized), {id}, result.quantized->dtype, Shape(shape), "codes");
+  }
+  return result.as_integers ? context.add_inner(integer_node(), {id}, DType::s32, Shape(shape), "sums") : id;
+}
+
 void finish_product(OperatorContext& context, UnplacedNode made, std::vector<TensorId> inputs,
                     const ProductResult& result) {
-  Shape shape = made.shape;
+  const Shape shape = made.shape;
   if (!result.quantized && !result.as_integers) {
-    return context.finish(std::move(made.node), std::move(inputs), DType::f32, std::move(shape));
+    return context.finish(std::move(made.node), std::move(inputs), DType::f32, Shape(shape));
   }
-  const TensorId real =
-      context.add_inner(std::move(made.node), std::move(inputs), DType::f32, std::move(made.shape), "y");
+  const TensorId real = inner_product(context, std::move(made), std::move(inputs), {});
   if (result.quantized) {
-    return context.finish(quantize_node(*result.quantized), {real}, result.quantized->dtype, std::move(shape));
+    return context.finish(quantize_node(*result.quantized), {real}, result.quantized->dtype, Shape(shape));
   }
-  Node integer;
-  integer.kind = NodeKind::integer;
-  context.finish(std::move(integer), {real}, DType::s32, std::move(shape));
+  context.finish(integer_node(), {real}, DType::s32, Shape(shape));
 }
 
 }  // namespace warpwright

@@ -8,6 +8,7 @@
 
 #include "src/core/error.h"
 #include "src/core/log.h"
+#include "src/tuner/contested.h"
 
 namespace warpwright {
 namespace {
@@ -243,7 +244,8 @@ void TrialSession::commit(const Proposal& proposal, int64_t trial_index, const T
   record.run_id = run_id_;
   record.trial_index = trial_index;
   index_of_.emplace(std::pair(record.workload_key, record.config_json), trial_index);
-  database_->add(record);
+  const std::string content_key = database_->add(record);
+  if (record.outcome.ok()) clear_objections(*database_, record, content_key);
 }
 
 }  // namespace warpwright

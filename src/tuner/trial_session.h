@@ -116,8 +116,4 @@ class TrialSession {
   TrialSeconds seconds_;
 };
 
-/// What the samples of a record are: of a trial, or of finalists measured in turn, one sample a round.
-inline constexpr const char* kTrialObjective = "median_cold_l2_us";
-inline constexpr const char* kFinalObjective = "interleaved_cold_l2_us";
-
 }  // namespace warpwright

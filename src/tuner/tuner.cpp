@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/core/error.h"
+#include "src/tuner/contested.h"
 #include "src/tuner/known_records.h"
 #include "src/tuner/progress_log.h"
 #include "src/tuner/search_strategy.h"
@@ -33,6 +34,8 @@ class Tuning {
 
   void recall_known_records();
   void measure_defaults();
+  /// Trials of Configs that records disagree about: first of all, since a build may use none of them until then.
+  void settle_contested();
   void search();
   void compare_finalists();
   TuneSummary finish();
@@ -71,6 +74,7 @@ class Tuning {
   std::unique_ptr<SearchStrategy> strategy_;
   std::vector<TaskSearch> searches_;                 // of each task
   std::vector<TaskStanding> standings_;              // of each task
+  std::vector<std::vector<Config>> contested_;       // of each task
   std::vector<std::string> states_;                  // of each task, empty while it is open
   std::vector<Clock::time_point> default_measured_;  // of each task
   Evidence evidence_;
@@ -114,6 +118,7 @@ Tuning::Tuning(const std::vector<Task>& tasks, Runner& runner, CostModel& model,
 void Tuning::recall_known_records() {
   for (TaskSearch& search : searches_) {
     std::vector<Record> records = database_.records(search.task().key);
+    contested_.push_back(take_contested(records, search, runner_.target(), evidence_, run_id_, database_));
     std::erase_if(records,
                   [&](const Record& record) { return session_.has_recorded(record.workload_key, record.config_json); });
     for (const KnownResult& known : known_results(records, search, runner_.device_name(), runner_.target())) {
@@ -139,6 +144,20 @@ void Tuning::measure_defaults() {
     if (session_.batches_under_way() == kBatchesAhead) collect();
   }
   if (!batch.empty()) submit(std::move(batch));
+  while (session_.batches_under_way() > 0) collect();
+}
+
+void Tuning::settle_contested() {
+  for (size_t task = 0; task < tasks_.size() && !limit_reached(); ++task) {
+    std::vector<Proposal> batch;
+    for (const Config& config : contested_[task]) {
+      if (batch.size() < room_for(task) && searches_[task].claim(config))
+        batch.push_back({&tasks_[task], config, false});
+    }
+    if (batch.empty()) continue;
+    submit(std::move(batch));
+    if (session_.batches_under_way() == kBatchesAhead) collect();
+  }
   while (session_.batches_under_way() > 0) collect();
 }
 
@@ -348,6 +367,7 @@ TuneSummary tune(const std::vector<Task>& tasks, Runner& runner, CostModel& cost
   Tuning tuning(tasks, runner, cost_model, database, run, options, progress);
   tuning.recall_known_records();
   tuning.measure_defaults();
+  tuning.settle_contested();
   tuning.search();
   tuning.compare_finalists();
   return tuning.finish();

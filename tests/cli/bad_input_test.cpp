@@ -101,8 +101,7 @@ TEST_F(BadInput, DatabaseThatIsNewer) {
   bytes[63] = 99;  // user_version in the header of an SQLite file
   write_file(path("new.db"), bytes);
   expect_refusal({"db", "stats", path("new.db")}, 2, {"new.db"});
-  expect_refusal({"build", model(), "--shape", "image=1,1,8,8", "--target", "rtx4090", "--db", path("new.db"), "-o",
-                  path("p.pkg")},
+  expect_refusal({"tune", model(), "--shape", "image=1,1,8,8", "--device", "virtual:rtx4090", "--db", path("new.db")},
                  2, {"new.db"});
 }
 

@@ -13,7 +13,7 @@
 namespace warpwright {
 namespace {
 
-TEST(Concurrency, ThirtyTwoProcessesCreateOneDatabase) {
+TEST(Concurrency, T07ThirtyTwoProcessesCreateOneDatabase) {
   TemporaryFolder folder;
   const auto path = folder.path() / "a.db";
   std::array<int, 2> gate{};
@@ -38,7 +38,7 @@ TEST(Concurrency, ThirtyTwoProcessesCreateOneDatabase) {
   EXPECT_EQ(database->runs().size(), 1u);
 }
 
-TEST(Concurrency, KilledWritersLoseNothingThatWasAcknowledged) {
+TEST(Concurrency, T06KilledWritersLoseNothingThatWasAcknowledged) {
   TemporaryFolder folder;
   kill_a_writer(folder.path(), 12, 300);
 }

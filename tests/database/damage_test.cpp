@@ -79,7 +79,7 @@ TEST_F(DamageTest, AnotherProgramsDatabaseIsRefusedAndLeftAlone) {
   }
 }
 
-TEST_F(DamageTest, ANewerSchemaIsRefusedWithBothVersions) {
+TEST_F(DamageTest, T10ANewerSchemaIsRefusedWithBothVersions) {
   fill(1);
   execute_sql(file(), "PRAGMA user_version = 99");
   const std::string before = read_file(file());
@@ -89,7 +89,7 @@ TEST_F(DamageTest, ANewerSchemaIsRefusedWithBothVersions) {
   }
 }
 
-TEST_F(DamageTest, ATruncatedFileIsNamedAndNotOverwritten) {
+TEST_F(DamageTest, T10ATruncatedFileIsNamedAndNotOverwritten) {
   fill(200);
   const std::string whole = read_file(file());
   for (const size_t size : {whole.size() / 2, size_t{5000}, size_t{50}}) {
@@ -100,7 +100,7 @@ TEST_F(DamageTest, ATruncatedFileIsNamedAndNotOverwritten) {
   }
 }
 
-TEST_F(DamageTest, FlippedBytesInEachPageNeverCrashNorGiveWrongRecords) {
+TEST_F(DamageTest, T10FlippedBytesInEachPageNeverCrashNorGiveWrongRecords) {
   fill(60);
   const std::string whole = read_file(file());
   int survived = 0, refused = 0;
@@ -198,7 +198,7 @@ TEST_F(DamageTest, ARowWithoutItsWorkloadIsSkipped) {
   EXPECT_TRUE(open_database(file(), OpenMode::read_only)->records(workload_key()).empty());
 }
 
-TEST_F(DamageTest, AMissingColumnIsNamed) {
+TEST_F(DamageTest, T10AMissingColumnIsNamed) {
   fill(1);
   execute_sql(file(), "ALTER TABLE records DROP COLUMN limited_by");
   EXPECT_THAT(message<UsageError>(OpenMode::read_only), HasSubstr("limited_by"));
@@ -220,7 +220,7 @@ TEST_F(DamageTest, AWriterUsesALogAndReadersSeeItsCommits) {
   EXPECT_EQ(open_database(file(), OpenMode::read_only)->records(workload_key()).size(), 2u);
 }
 
-TEST_F(DamageTest, ACopyWithoutItsLogSaysSo) {
+TEST_F(DamageTest, T08ACopyWithoutItsLogSaysSo) {
   fill(3);
   auto writer = open_database(file(), OpenMode::read_write);
   writer->add(make_record(7));
@@ -251,7 +251,7 @@ int as_nobody(const std::function<bool()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST_F(DamageTest, AReadOnlyFolderCanBeRead) {
+TEST_F(DamageTest, T08AReadOnlyFolderCanBeRead) {
   fill(3);
   chmod(file().c_str(), 0444);
   chmod(folder_.path().c_str(), 0555);
@@ -291,7 +291,7 @@ TEST_F(DamageTest, ANewFileInAReadOnlyFolderIsAnEnvironmentError) {
   chmod(folder_.path().c_str(), 0700);
 }
 
-TEST_F(DamageTest, AFullDiskIsSaidAndCostsNothingThatWasCommitted) {
+TEST_F(DamageTest, T09AFullDiskIsSaidAndCostsNothingThatWasCommitted) {
   const auto disk = folder_.path() / "disk";
   std::filesystem::create_directory(disk);
   if (mount("none", disk.c_str(), "tmpfs", 0, "size=1m") != 0) {

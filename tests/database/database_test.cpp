@@ -347,6 +347,47 @@ TEST_F(DatabaseTest, NearWorkloadsAreOfTheSameFormNearestFirst) {
   EXPECT_TRUE(database->near("{}", 9).empty());
 }
 
+TEST_F(DatabaseTest, ALookUpCountsOutcomesAndReadsOneConfig) {
+  auto database = write();
+  const RunInfo run = database->begin_run(make_run_key(), "m.onnx");
+  Record of_default = make_record(1, 10);
+  of_default.is_default = true;
+  of_default.run_id = run.id;
+  const std::string first = database->add(of_default);
+  database->add(make_record(2, 9));
+  const std::string other_time = database->add(make_record(2, 8));
+  database->add(failed_record(3, OutcomeKind::launch_error));
+  database->add(failed_record(4, OutcomeKind::launch_error));
+  const RecordGroup group = database->groups(workload_key()).at(0);
+  EXPECT_EQ(database->outcomes(group), (std::map<std::string, int64_t>{{"launch_error", 2}, {"ok", 3}}));
+  EXPECT_EQ(database->of_config(workload_key(), make_record(2).config_json).size(), 2u);
+  EXPECT_EQ(keys_of(database->defaults(workload_key(), run.uid)), std::vector<std::string>{first});
+  EXPECT_TRUE(database->defaults(workload_key(), "no run").empty());
+  database->retract(other_time, "overheated");
+  EXPECT_EQ(database->outcomes(group).at("ok"), 2);
+  EXPECT_EQ(database->of_config(workload_key(), make_record(2).config_json).size(), 1u);
+}
+
+TEST_F(DatabaseTest, ASummaryThatIsTooLargeIsCutAndSaysSo) {
+  auto database = write();
+  const int64_t run = database->begin_run(make_run_key(), "m.onnx", "tune m.onnx --db a.db").id;
+  Json tasks = Json::array();
+  for (int i = 0; i < 3000; ++i) tasks.push_back({{"key", std::to_string(i)}, {"why", std::string(1000, 'x')}});
+  database->end_run(run, "trials", {{"trials", 5}, {"tasks", tasks}});
+  const RunInfo cut = database->runs().at(0);
+  EXPECT_EQ(cut.arguments, "tune m.onnx --db a.db");
+  EXPECT_EQ(cut.end_reason, "trials");
+  EXPECT_EQ(cut.summary.at("trials"), 5);
+  EXPECT_EQ(cut.summary.at("tasks_of"), 3000);
+  EXPECT_GT(cut.summary.at("tasks").size(), 500u);
+  EXPECT_LT(cut.summary.at("tasks").size(), 1100u);
+  EXPECT_EQ(cut.summary.at("tasks").at(7).at("key"), "7");
+  database->end_run(run, "trials", {{"note", std::string(2000000, 'x')}});
+  EXPECT_EQ(database->runs().at(0).summary, (Json{{"cut", true}}));
+  database->end_run(run, "trials", {{"note", "\xff"}});  // no UTF-8: replaced, not thrown
+  EXPECT_TRUE(database->runs().at(0).summary.contains("note"));
+}
+
 TEST_F(DatabaseTest, ARetriedTrialKeepsItsIndexAndIsNoTrialDone) {
   auto database = write();
   const RunInfo run = database->begin_run(make_run_key(), "m", "tune m.onnx");

@@ -68,7 +68,7 @@ void retrain(Graph& graph, unsigned seed) {
 
 class Keys : public testing::TestWithParam<Graph (*)()> {};
 
-TEST_P(Keys, NamesAndOrdersChangeNothing) {
+TEST_P(Keys, T13NamesAndOrdersChangeNothing) {
   const auto keys = keys_of(GetParam()());
   for (unsigned seed = 0; seed < 10; ++seed) {
     Graph graph = GetParam()();
@@ -77,7 +77,7 @@ TEST_P(Keys, NamesAndOrdersChangeNothing) {
   }
 }
 
-TEST_P(Keys, OtherValuesChangeNothing) {
+TEST_P(Keys, T13OtherValuesChangeNothing) {
   Graph graph = GetParam()();
   retrain(graph, 1);
   EXPECT_EQ(keys_of(std::move(graph)), keys_of(GetParam()()));
@@ -85,7 +85,7 @@ TEST_P(Keys, OtherValuesChangeNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Keys, testing::Values(digits, mixed_shapes, downsample));
 
-TEST(KeysOfForms, AnotherFormIsAnotherKey) {
+TEST(KeysOfForms, T13AnotherFormIsAnotherKey) {
   const auto keys = keys_of(digits());
   const auto wider =
       keys_of(import_onnx(test_data_folder() / "models/digits_qat/model.onnx", {{"image", {2, 1, 8, 8}}}));
@@ -103,7 +103,7 @@ TEST(KeysOfForms, AnotherFormIsAnotherKey) {
   EXPECT_EQ(changed.size(), 1u);  // conv1 reads codes with a zero point now
 }
 
-TEST(KeysOfForms, Golden) {
+TEST(KeysOfForms, T13Golden) {
   const std::vector<std::pair<std::string, std::string>> golden{
       {"quantize 1x8x8x1 -> 8x8x1", "w1-56c62b0e8c1d2487153295ddecb53047"},
       {"conv2d 1x8x8x1 -> 8x8x16 k3x3 s1 s8*s8", "w1-69aa136635db949ee1e4c94a87283374"},

@@ -99,6 +99,27 @@ TEST(Passes, ChainsBecomeOneTable) {
   }
 }
 
+/// As quantizers write what a learned scale and offset do to a tensor.
+TEST(Passes, NumbersThatAreQuantizedThemselvesArePartOfATable) {
+  GraphBuilder builder;
+  const TensorId x = builder.dequantize(builder.input("x", DType::u8, {1, 2, 3, 3}), "real", 0.25f, 100);
+  const TensorId scale = builder.dequantize(builder.code_constant("s", DType::u8, {1}, {200}), "scale", 0.125f, 80);
+  const TensorId offset = builder.dequantize(builder.code_constant("o", DType::s8, {}, {-7}), "offset", 0.5f, 0);
+  const TensorId scaled = builder.quantize(builder.binary(NodeKind::mul, scale, x, "scaled"), "c", DType::u8, 4, 128);
+  const TensorId sum = builder.binary(NodeKind::add, builder.dequantize(scaled, "d", 4, 128), offset, "sum");
+  builder.output(builder.quantize(sum, "y", DType::u8, 2, 60));
+  run_passes(builder.graph());
+  EXPECT_EQ(count_steps(builder.graph(), OpKind::map), 0u);
+  ASSERT_EQ(count_steps(builder.graph(), OpKind::lookup), 1u);
+  const CodeTable table = code_table(find_step(builder.graph(), OpKind::lookup)->values.at("table"));
+  for (int code = 0; code < 256; ++code) {
+    const float product = 15.0f * (static_cast<float>(code - 100) * 0.25f);
+    const float middle = std::clamp(std::nearbyint(product / 4), -128.0f, 127.0f) * 4;
+    const float y = std::clamp(std::nearbyint((middle - 3.5f) / 2), -60.0f, 195.0f) + 60;
+    EXPECT_EQ(table[static_cast<size_t>(code)], static_cast<int>(y)) << code;
+  }
+}
+
 TEST(Passes, TableThatClampsTightensBounds) {
   GraphBuilder builder;
   const TensorId codes = builder.quantize(builder.conv(real_input(builder), "conv", 2, 1), "codes", DType::u8, 0.5f, 9);

@@ -20,6 +20,12 @@ Tensor reals(Shape shape, const std::vector<float>& values) {
   return tensor;
 }
 
+Tensor tensor_of_integers(Shape shape, const std::vector<int32_t>& values) {
+  Tensor tensor = vector_s32(values);
+  tensor.shape = std::move(shape);
+  return tensor;
+}
+
 std::vector<float> output(const Graph& graph, const NamedTensors& inputs, const std::string& name) {
   const Tensor tensor = run_on_reference(lower(graph), inputs).at(name);
   return {tensor.as<float>().begin(), tensor.as<float>().end()};
@@ -159,6 +165,23 @@ TEST(RealSteps, CodesBehindAConstantThatIsComputedHere) {
   builder.output(builder.binary(NodeKind::add, x, real, "y"));
   EXPECT_THAT(output(builder.graph(), {{"x", reals({3}, {1, 2, 3})}}, "y"), ElementsAre(1.0f, 2.25f, 5.0f));
   EXPECT_EQ(count_steps_of(builder.graph(), OpKind::quantize), 0u);
+  EXPECT_EQ(count_steps_of(builder.graph(), OpKind::map), 1u);
+}
+
+TEST(RealSteps, IntegersThatAreConstantOnlyHereAreReshaped) {
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::s32, {2, 2});
+  Formula formula(builder.graph());
+  const Term twice =
+      formula.tensor(builder.code_constant("c", DType::s32, {2, 1}, {3, 4})) + formula.integer(DType::s32, 1);
+  Node node = formula.step(twice);
+  const TensorId sums = builder.add(node, node.inputs, "sums", DType::s32, {2, 1});
+  const TensorId row = builder.reshape(sums, "row", {1, 2});
+  Formula product(builder.graph());
+  Node multiply = product.step(product.tensor(x) * product.tensor(row));
+  builder.output(builder.add(multiply, multiply.inputs, "y", DType::s32, {2, 2}));
+  const Tensor y = run_on_reference(lower(builder.graph()), {{"x", tensor_of_integers({2, 2}, {1, 2, 3, 4})}}).at("y");
+  EXPECT_THAT(y.as<int32_t>(), ElementsAre(4, 10, 12, 20));
   EXPECT_EQ(count_steps_of(builder.graph(), OpKind::map), 1u);
 }
 

@@ -84,6 +84,10 @@ class RealSteps {
   void emit_codes(Node node) {
     const bool is_constant = node.inputs.size() == 1 && graph_.is_constant(node.inputs[0]);
     if (is_constant && (node.is_step(OpKind::quantize) || node.is_step(OpKind::dequantize))) return emit_map(node);
+    if (is_constant && node.is_step(OpKind::layout)) {
+      node.kind = NodeKind::reshape;
+      return emit(std::move(node));
+    }
     if (is_constant && node.is_step(OpKind::move)) graph_.tensor(node.output).constant = evaluated(graph_, node);
     if (graph_.is_constant(node.output)) return;
     for (size_t i = 0; i < node.inputs.size(); ++i) node.inputs[i] = written(node, i);

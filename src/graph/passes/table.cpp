@@ -117,8 +117,11 @@ class Cone {
       if (nodes_.size() > kMostNodes) return false;
       if (node.kind == NodeKind::dequantize) {
         if (!node.quantization.per_tensor() || !is_code(node.quantization.dtype)) return false;
-        if (graph_.is_constant(node.inputs[0])) return false;
-        leaves_.insert(node.inputs[0]);
+        if (!graph_.is_constant(node.inputs[0])) {
+          leaves_.insert(node.inputs[0]);
+        } else if (graph_.tensor(node.inputs[0]).constant->size() != 1) {
+          return false;
+        }
       } else if (is_real_map(graph_, node)) {
         open.insert(open.end(), node.inputs.begin(), node.inputs.end());
       } else if (is_elementwise(node.kind) && graph_.tensor(node.output).dtype == DType::f32) {
@@ -140,9 +143,11 @@ class Cone {
       const Node& node = graph_.nodes[static_cast<size_t>(at)];
       Reals& y = reals[node.output];
       if (node.kind == NodeKind::dequantize) {
-        const CodeTable& table = codes.at(node.inputs[0]);
+        const std::optional<Tensor>& constant = graph_.tensor(node.inputs[0]).constant;
+        const CodeTable* table = constant ? nullptr : &codes.at(node.inputs[0]);
         for (size_t i = 0; i < 256; ++i) {
-          const int32_t centred = code_of(node.quantization.dtype, table[i]) - node.quantization.zero_point[0];
+          const auto raw = constant ? static_cast<uint8_t>(constant->bytes[0]) : (*table)[i];
+          const int32_t centred = code_of(node.quantization.dtype, raw) - node.quantization.zero_point[0];
           y[i] = static_cast<float>(centred) * node.quantization.scale[0];
         }
         continue;
