@@ -101,11 +101,14 @@ std::unique_ptr<RecordStream> MergedDatabase::fastest(const RecordGroup& group) 
 }
 
 std::map<std::string, int64_t> MergedDatabase::outcomes(const RecordGroup& group) const {
-  std::map<std::string, int64_t> sum;  // a record that stands in two files counts twice
-  for (const auto& part : parts_) {
-    for (const auto& [outcome, count] : part->outcomes(group)) sum[outcome] += count;
+  if (parts_.size() == 1) return parts_.front()->outcomes(group);
+  std::map<std::string, std::string> by_key;  // a record may stand in several files
+  for (const auto& part : parts_) by_key.merge(part->outcomes_by_key(group));
+  std::map<std::string, int64_t> outcomes;
+  for (const auto& [content_key, outcome] : by_key) {
+    if (!is_retracted(content_key)) ++outcomes[outcome];
   }
-  return sum;
+  return outcomes;
 }
 
 std::vector<Record> MergedDatabase::of_config(const std::string& workload_key, const std::string& config_json) const {
@@ -153,9 +156,10 @@ std::vector<StoredWorkload> MergedDatabase::near(const std::string& workload_jso
 }
 
 int64_t MergedDatabase::effort(const std::string& workload_key, const std::string& device_name) const {
-  int64_t sum = 0;  // a record that stands in two files counts twice
-  for (const auto& part : parts_) sum += part->effort(workload_key, device_name);
-  return sum;
+  if (parts_.size() == 1) return parts_.front()->effort(workload_key, device_name);
+  std::set<std::string> keys;  // a record may stand in several files
+  for (const auto& part : parts_) keys.merge(part->effort_keys(workload_key, device_name));
+  return static_cast<int64_t>(keys.size());
 }
 
 std::vector<Record> MergedDatabase::records(const std::string& workload_key) const {

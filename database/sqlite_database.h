@@ -63,6 +63,10 @@ class SqliteDatabase : public Database {
   // For reading several files as one.
   bool is_retracted(const std::string& content_key) const;
   bool is_cleared(const std::string& content_key) const;
+  /// Outcomes of a group's records by content key, retracted ones too.
+  std::map<std::string, std::string> outcomes_by_key(const RecordGroup& group) const;
+  /// Content keys of what `effort` counts.
+  std::set<std::string> effort_keys(const std::string& workload_key, const std::string& device_name) const;
   std::set<std::string> run_uids() const;
 
  private:

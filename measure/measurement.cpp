@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "src/core/error.h"
+#include "src/device/outdated_driver.h"
 
 namespace warpwright {
 namespace {
@@ -66,6 +67,8 @@ Outcome on_bench(Device& device, const Meter::Plan& plan, Step step) {
     return step(bench);
   } catch (const OutOfDeviceMemory& error) {
     return outcome_of(OutcomeKind::out_of_memory, error.what());
+  } catch (const OutdatedDriver& error) {
+    return outcome_of(OutcomeKind::infrastructure, error.what());
   } catch (const UnloadableKernel& error) {
     return outcome_of(OutcomeKind::launch_error, error.what());
   } catch (const UsageError& error) {  // of a virtual device: PTX that it does not run

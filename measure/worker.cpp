@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "measure/diagnosis.h"
 #include "measure/worker_protocol.h"
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
@@ -85,6 +86,11 @@ Json Worker::answer(const Json& request) {
     oracle_case(protocol::prepare_request_from_json(request));
     return Json::object();
   }
+  if (kind == "diagnose") {
+    Json checks = Json::array();
+    for (const Check& check : diagnose(parts_, diagnosis_request_from_json(request))) checks.push_back(to_json(check));
+    return {{"checks", checks}};
+  }
   throw InternalError(fmt::format("a request '{}', which this worker does not know", kind));
 }
 
@@ -101,13 +107,7 @@ Meter& Worker::meter(const std::string& device) {
 Json Worker::environment(const protocol::EnvironmentRequest& request) {
   const Device& device = meter(request.device).device();
   const Compiler& nvrtc = compiler(request.nvrtc_path);
-  const std::optional<int> driver = device.driver_cuda_major();
-  if (driver && nvrtc.cuda_major() > *driver) {
-    throw EnvironmentError(
-        fmt::format("{} makes code for CUDA {}, but the driver ({}) takes CUDA {} at most. Install a newer driver "
-                    "(CUDA 13 needs 580 or later), or use the NVRTC of CUDA {} with --nvrtc PATH.",
-                    nvrtc.version(), nvrtc.cuda_major(), device.description(), *driver, *driver));
-  }
+  require_compiler_fits(nvrtc, device);
   protocol::EnvironmentAnswer answer;
   answer.target = device.target();
   answer.evidence = device.evidence();
@@ -152,7 +152,8 @@ int run_worker(int in_fd, int out_fd) {
       in_fd, out_fd,
       {[](const std::string& path) { return open_nvrtc(path); },
        [](std::string_view name, const DeviceOptions& options) { return open_device(name, options); },
-       [](std::string_view name) { return card_id(name); }, [](std::string_view name) { return card_state(name); }});
+       [](std::string_view name) { return card_id(name); }, [](std::string_view name) { return card_state(name); },
+       [](std::string_view name) { return card_processes(name); }});
 }
 
 int run_worker(int in_fd, int out_fd, WorkerParts parts) {

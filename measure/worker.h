@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "measure/compiler.h"
 #include "measure/measurement.h"
@@ -16,6 +17,7 @@ struct WorkerParts {
   DeviceFactory open_device;
   std::function<std::string(std::string_view device)> card_id;  // see src/device/card_state.h
   CardStateReader card_state;
+  std::function<std::vector<CardProcess>(std::string_view device)> card_processes = {};
 };
 
 /// NVRTC and the devices of --device. Returns the exit status: 0 when the input ended.

@@ -189,6 +189,7 @@ bool WorkerRunner::measure_round(std::vector<Ended>& all, size_t round, std::vec
     if (!each.result.outcome.ok()) continue;
     const auto lease = cards_.take_first([this] { return should_stop(); });
     if (!lease || should_stop()) return false;
+    const Occupied timing(*occupancy_, &Occupancy::change_cards);
     each.request.device = lease->card().device;
     try {
       note_answer(measure_in_worker(*lease->card().worker, each.request, limits(options_.run_timeout_s)), each.result);

@@ -31,7 +31,7 @@ NETWORKS = [
             f"{OCR_FOLDER}/ch_PP-OCRv4_det_infer.onnx", "Apache-2.0", {"x": [1, 3, 160, 160]}, inputs.page_of_text),
     Network("text_recogniser", "characters of a line (SVTR: convolutions and attention)", RAPIDOCR,
             f"{OCR_FOLDER}/ch_PP-OCRv4_rec_infer.onnx", "Apache-2.0", {"x": [1, 3, 48, 160]}, inputs.upright_line,
-            classes=True),
+            options=("--products-only", "--method", "percentile"), classes=True),
     Network("speech_quality", "mean opinion scores of 9 s of speech (DNSMOS P.835)", "speechmos==0.0.1.1",
             "speechmos/dnsmos_models/sig_bak_ovr.onnx", "MIT", {"input_1": [1, 144160]}, inputs.noisy_speech,
             # The power spectrum spans more decades than 8 bits do.

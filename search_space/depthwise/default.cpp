@@ -6,8 +6,8 @@
 
 #include "search_space/arithmetic.h"
 #include "search_space/depthwise/plan.h"
+#include "search_space/no_legal_config.h"
 #include "search_space/source_text.h"
-#include "src/core/error.h"
 
 namespace warpwright::depthwise {
 
@@ -178,7 +178,7 @@ class Descent {
     std::mt19937_64 random(1);
     if (const std::optional<Config> any = space_.sample(random, 100000)) return look_at(*any);
     const std::vector<Config> first = space_.enumerate(1);
-    if (first.empty()) throw InternalError("no default of depthwise for " + workload_.summary());
+    if (first.empty()) throw NoLegalConfig("depthwise", workload_, target_);
     look_at(first.front());
   }
 

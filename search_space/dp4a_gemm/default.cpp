@@ -5,8 +5,8 @@
 
 #include "search_space/arithmetic.h"
 #include "search_space/dp4a_gemm/plan.h"
+#include "search_space/no_legal_config.h"
 #include "search_space/source_text.h"
-#include "src/core/error.h"
 
 namespace warpwright::dp4a_gemm {
 
@@ -125,7 +125,7 @@ Config choose_default(const Workload& workload, const Target& target) {
       }
     }
   }
-  if (!best) throw InternalError("no default of dp4a_gemm for " + workload.summary());
+  if (!best) throw NoLegalConfig("dp4a_gemm", workload, target);
   for (const int64_t unroll : {4, 2}) {
     Config unrolled = *best;
     unrolled.knobs["unroll"] = unroll;

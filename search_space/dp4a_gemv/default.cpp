@@ -4,8 +4,8 @@
 
 #include "search_space/arithmetic.h"
 #include "search_space/dp4a_gemv/plan.h"
+#include "search_space/no_legal_config.h"
 #include "search_space/source_text.h"
-#include "src/core/error.h"
 
 namespace warpwright::dp4a_gemv {
 
@@ -85,7 +85,7 @@ Config choose_default(const Workload& workload, const Target& target) {
       }
     }
   }
-  if (!best) throw InternalError("no default of dp4a_gemv for " + workload.summary());
+  if (!best) throw NoLegalConfig("dp4a_gemv", workload, target);
   return *best;
 }
 

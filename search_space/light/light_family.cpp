@@ -7,6 +7,7 @@
 
 #include "search_space/arithmetic.h"
 #include "search_space/light/lanes.h"
+#include "search_space/no_legal_config.h"
 #include "src/core/error.h"
 
 namespace warpwright::light {
@@ -88,7 +89,7 @@ Config LightFamily::default_config(const Workload& workload, const Target& targe
     best = candidate;
     if (plan(workload, candidate).ctas() >= target.sm_count) break;
   }
-  if (!best) throw InternalError(fmt::format("{}: no default for {}", name_, workload.summary()));
+  if (!best) throw NoLegalConfig(name_, workload, target);
   return *best;
 }
 

@@ -6,8 +6,8 @@
 #include "search_space/mma/instructions.h"
 #include "search_space/mma_gemm/mma_gemm.h"
 #include "search_space/mma_gemm/plan.h"
+#include "search_space/no_legal_config.h"
 #include "search_space/source_text.h"
-#include "src/core/error.h"
 
 namespace warpwright::mma_gemm {
 
@@ -122,7 +122,7 @@ Config choose_default(const Workload& workload, const Target& target) {
       }
     }
   }
-  if (!best) throw InternalError("no default of mma_gemm for " + workload.summary());
+  if (!best) throw NoLegalConfig("mma_gemm", workload, target);
   order_as_cutlass(shape, *best);
   return config_of(*best);
 }

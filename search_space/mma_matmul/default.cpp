@@ -5,8 +5,8 @@
 #include "search_space/arithmetic.h"
 #include "search_space/mma/instructions.h"
 #include "search_space/mma_matmul/plan.h"
+#include "search_space/no_legal_config.h"
 #include "search_space/source_text.h"
-#include "src/core/error.h"
 
 namespace warpwright::mma_matmul {
 
@@ -80,7 +80,7 @@ Config choose_default(const Workload& workload, const Target& target) {
       }
     }
   }
-  if (!best) throw InternalError("no default of mma_matmul for " + workload.summary());
+  if (!best) throw NoLegalConfig("mma_matmul", workload, target);
   return *best;
 }
 

@@ -4,8 +4,8 @@
 
 #include "search_space/arithmetic.h"
 #include "search_space/mma_stem/plan.h"
+#include "search_space/no_legal_config.h"
 #include "search_space/source_text.h"
-#include "src/core/error.h"
 
 namespace warpwright::mma_stem {
 
@@ -97,7 +97,7 @@ Config choose_default(const Workload& workload, const Target& target) {
   const Space space = short_space(workload, target);
   std::optional<Config> best =
       space.cheapest([&](const Config& config) { return cycles(workload, Plan(workload, config), target); });
-  if (!best) throw InternalError("no default of mma_stem for " + workload.summary());
+  if (!best) throw NoLegalConfig("mma_stem", workload, target);
   return *best;
 }
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "search_space/arithmetic.h"
+#include "search_space/no_legal_config.h"
 #include "search_space/real_direct/plan.h"
-#include "src/core/error.h"
 
 namespace warpwright::real_direct {
 
@@ -53,7 +53,7 @@ Config choose_default(const Workload& workload, const Target& target) {
       }
     }
   }
-  if (!best) throw InternalError("no default of real_direct for " + workload.summary());
+  if (!best) throw NoLegalConfig("real_direct", workload, target);
   return config_of(*best);
 }
 

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "search_space/arithmetic.h"
+#include "search_space/no_legal_config.h"
 #include "search_space/real_gemm/plan.h"
 #include "search_space/source_text.h"
-#include "src/core/error.h"
 
 namespace warpwright::real_gemm {
 
@@ -126,7 +126,7 @@ std::vector<std::pair<double, Knobs>> best_of_tiles(const Workload& workload, co
 
 Config choose_default(const Workload& workload, const Target& target) {
   const auto timed = best_of_tiles(workload, target);
-  if (timed.empty()) throw InternalError("no default of real_gemm for " + workload.summary());
+  if (timed.empty()) throw NoLegalConfig("real_gemm", workload, target);
   return config_of(timed.front().second);
 }
 

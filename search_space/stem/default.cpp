@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "search_space/arithmetic.h"
+#include "search_space/no_legal_config.h"
 #include "search_space/source_text.h"
 #include "search_space/stem/plan.h"
-#include "src/core/error.h"
 
 namespace warpwright::stem {
 
@@ -48,7 +48,7 @@ Config choose_default(const Workload& workload, const Target& target) {
   const std::optional<Config> best = make_space(workload, target).cheapest([&](const Config& config) {
     return cycles(workload, Plan(workload, config), target);
   });
-  if (!best) throw InternalError("no default of stem for " + workload.summary());
+  if (!best) throw NoLegalConfig("stem", workload, target);
   return *best;
 }
 

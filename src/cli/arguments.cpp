@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <ctime>
 
 #include "src/core/error.h"
 #include "src/core/npy.h"
@@ -119,6 +121,24 @@ double parse_duration(const std::string& text) {
   if (seconds > kMostSeconds) throw UsageError(fmt::format("`{}` is more than ten years", text));
   if (seconds <= 0) throw UsageError(fmt::format("`{}` is no duration; write 8h, 30m, 90s or 1h30m", text));
   return seconds;
+}
+
+double seconds_until(const std::string& text) {
+  int hour = -1, minute = -1;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%2d:%2d%c", &hour, &minute, &rest) != 2 || hour < 0 || hour > 23 || minute < 0 ||
+      minute > 59) {
+    throw UsageError(fmt::format("--until {}: is no time of day like 07:00", text));
+  }
+  const time_t now = std::time(nullptr);
+  tm then{};
+  localtime_r(&now, &then);
+  then.tm_hour = hour;
+  then.tm_min = minute;
+  then.tm_sec = 0;
+  then.tm_isdst = -1;
+  if (std::mktime(&then) <= now) ++then.tm_mday;  // mktime carries the day over into the next month
+  return std::difftime(std::mktime(&then), now);
 }
 
 std::string clock_text(double seconds) {

@@ -33,6 +33,8 @@ std::string given_arguments(const CLI::App& app);
 
 /// `8h`, `30m`, `90s`, `1h30m`; seconds.
 double parse_duration(const std::string& text);
+/// Seconds from now to the next HH:MM of this machine's clock, as --until has it.
+double seconds_until(const std::string& text);
 /// `2:05`, `1:02:05`.
 std::string clock_text(double seconds);
 

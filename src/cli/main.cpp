@@ -17,8 +17,9 @@ struct Verb {
   const char* help;
 };
 
-constexpr std::array<Verb, 9> kVerbs{{
+constexpr std::array<Verb, 10> kVerbs{{
     {"devices", devices_verb, "list the devices that --device takes"},
+    {"doctor", doctor_verb, "check what tuning needs: driver, compiler, a kernel, memory, clocks, disk, database"},
     {"extract", extract_verb, "list the tasks of a model: its unique operators with their spaces"},
     {"tune", tune_verb, "measure kernels for a model on a device and record them in a database"},
     {"build", build_verb, "make a package from a model and the best records"},

@@ -1,14 +1,14 @@
 // warpwright tune: measures kernels for the tasks of a model and records them. The loop is in src/tuner.
 #include <fmt/format.h>
 
-#include <ctime>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <thread>
 
-#include "search_space/kernel_family.h"
+#include "cost_model/default_config.h"
 #include "src/cli/arguments.h"
+#include "src/cli/checks.h"
 #include "src/cli/model.h"
 #include "src/cli/signals.h"
 #include "src/cli/tune_plan.h"
@@ -81,25 +81,6 @@ Subject read_subject(const Options& options) {
   }
   subject.tasks = filter_tasks(std::move(subject.tasks), options.filter);
   return subject;
-}
-
-/// Seconds from now to the next HH:MM of this machine's clock.
-double seconds_until(const std::string& text) {
-  int hour = -1, minute = -1;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%2d:%2d%c", &hour, &minute, &rest) != 2 || hour < 0 || hour > 23 || minute < 0 ||
-      minute > 59) {
-    throw UsageError(fmt::format("--until {}: is no time of day like 07:00", text));
-  }
-  const time_t now = std::time(nullptr);
-  tm then{};
-  localtime_r(&now, &then);
-  then.tm_hour = hour;
-  then.tm_min = minute;
-  then.tm_sec = 0;
-  then.tm_isdst = -1;
-  if (std::mktime(&then) <= now) ++then.tm_mday;  // mktime carries the day over into the next month
-  return std::difftime(std::mktime(&then), now);
 }
 
 TuneLimits limits_of(const Options& options) {
@@ -214,7 +195,7 @@ void TuneLane::open_database_of_run() {
 }
 
 void TuneLane::prepare() {
-  for (const Task& task : subject_.tasks) check_has_configs(task, group_.target);  // refused before the night
+  for (const Task& task : subject_.tasks) default_config(task.workload, group_.target);  // refused before the night
   open_database_of_run();
   tasks_ = subject_.tasks;
   if (options_.only_misses && database_) tasks_ = misses_of(tasks_, *database_, group_);
@@ -299,6 +280,12 @@ std::vector<std::unique_ptr<TuneLane>> open_lanes(const Options& options, const 
   running.nvrtc_path = options.nvrtc;
   running.stop = signals.flag();
   std::vector<DeviceGroup> groups = group_devices(options.device, running);
+  CheckOptions checking{
+      {}, options.nvrtc, options.databases.front(), options.dry_run, largest_task_bytes(subject.tasks), signals.flag()};
+  for (const DeviceGroup& group : groups) {
+    checking.devices.insert(checking.devices.end(), group.devices.begin(), group.devices.end());
+  }
+  require_checks(checking);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int jobs = options.jobs > 0 ? options.jobs : cores;
   const int jobs_each = std::max(1, jobs / static_cast<int>(groups.size()));

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <random>
 #include <set>
 #include <sstream>
 
@@ -19,7 +17,6 @@ namespace warpwright {
 namespace {
 
 constexpr int kMostCards = 64;
-constexpr int64_t kMostLookedAt = 2000;  // points of a space without a legal Config
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -43,22 +40,29 @@ std::vector<DeviceIdentity> all_cards(const RunnerOptions& options) {
   return cards;
 }
 
-/// A reason without its numbers, so that points which break the same constraint count together.
-std::string without_numbers(const std::string& reason) {
-  std::string text;
-  for (const char letter : reason) {
-    const bool is_digit = letter >= '0' && letter <= '9';
-    if (!is_digit) text += letter;
-    if (is_digit && !text.ends_with('#')) text += '#';
-  }
-  return text;
-}
-
 bool is_named(const Task& task, const std::string& name) { return task.key.starts_with(name); }
 
 double spent_s(const Record& record) { return record.verify_seconds + record.run_seconds; }
 
 }  // namespace
+
+std::vector<std::string> device_names(const std::string& devices, const std::string& nvrtc_path) {
+  RunnerOptions options;
+  options.nvrtc_path = nvrtc_path;
+  std::vector<std::string> names;
+  for (const std::string& device : split(devices)) {
+    if (device != "cuda:all") {
+      names.push_back(device);
+      continue;
+    }
+    try {
+      for (const DeviceIdentity& card : all_cards(options)) names.push_back(card.name);
+    } catch (const EnvironmentError&) {  // which a check of the first card tells about
+      names.emplace_back("cuda:0");
+    }
+  }
+  return names;
+}
 
 std::vector<DeviceGroup> group_devices(const std::string& devices, const RunnerOptions& options) {
   std::vector<DeviceIdentity> identities;
@@ -109,28 +113,6 @@ std::vector<Task> filter_tasks(std::vector<Task> tasks, const TaskFilter& filter
   return tasks;
 }
 
-void check_has_configs(const Task& task, const Target& target) {
-  const std::vector<const KernelFamily*> families = families_for(task.workload, target);
-  if (families.empty()) throw UsageError(why_unsupported(task.workload, target));
-  std::map<std::string, int64_t> reasons;
-  int64_t looked_at = 0;
-  for (const KernelFamily* family : families) {
-    const Space space = family->space(task.workload, target);
-    std::mt19937_64 random(1);
-    if (space.sample(random)) return;
-    const int64_t stride = std::max<int64_t>(1, space.point_count() / kMostLookedAt);
-    for (int64_t index = 0; index < space.point_count(); index += stride, ++looked_at) {
-      const auto reason = space.why_illegal(space.point(index));
-      if (!reason) return;
-      ++reasons[fmt::format("{}: {}", family->name(), without_numbers(*reason))];
-    }
-  }
-  std::string histogram;
-  for (const auto& [reason, count] : reasons) histogram += fmt::format("\n  {} x {}", count, reason);
-  throw UsageError(fmt::format("no Config of {} is legal on {}; of {} points looked at:{}", task.workload.summary(),
-                               target.name, looked_at, histogram));
-}
-
 TrialCost trial_cost(const std::vector<Task>& tasks, const Database* database, Runner& runner) {
   TrialCost cost;
   size_t records = 0;
@@ -172,7 +154,10 @@ TunePlan make_plan(const std::vector<Task>& tasks, const DeviceGroup& group, con
   for (const Task& task : tasks) {
     PlannedTask planned{task.key, task.workload.summary(), "", task.weight, 0, 0};
     std::vector<std::string> names;
-    for (const KernelFamily* family : families_for(task.workload, group.target)) {
+    const std::vector<const KernelFamily*> families = families_for(task.workload, group.target);
+    const std::vector<Config> defaults = default_configs(task.workload, group.target, families);
+    for (const KernelFamily* family : families) {
+      if (std::ranges::find(defaults, family->name(), &Config::family) == defaults.end()) continue;
       names.emplace_back(family->name());
       planned.points += family->space(task.workload, group.target).point_count();
     }

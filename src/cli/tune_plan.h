@@ -21,6 +21,9 @@ struct DeviceGroup {
   std::vector<std::string> devices;  // as --device has them
 };
 
+/// Names that --device holds, with `cuda:all` as the cards that there are; `cuda:0` where none opens.
+std::vector<std::string> device_names(const std::string& devices, const std::string& nvrtc_path);
+
 /// `cuda:0,cuda:1`, `cuda:all`, `virtual:rtx4090,virtual:rtx3070`: groups in the order of their first device. Throws
 /// UsageError for a device that is named twice, EnvironmentError for one that does not open.
 std::vector<DeviceGroup> group_devices(const std::string& devices, const RunnerOptions& options);
@@ -32,10 +35,6 @@ struct TaskFilter {
 };
 /// Throws UsageError when a name fits no task.
 std::vector<Task> filter_tasks(std::vector<Task> tasks, const TaskFilter& filter);
-
-/// Throws UsageError when no family takes the task on this card, or none has a legal Config for it: with the reasons,
-/// and how many points each of them rules out.
-void check_has_configs(const Task& task, const Target& target);
 
 /// Seconds that one trial takes, and whether they were measured here or stand in records of this device.
 struct TrialCost {

@@ -11,6 +11,7 @@ using VerbBody = std::function<int()>;
 
 // Each adds its options to `app` and gives what runs it.
 VerbBody devices_verb(CLI::App& app);
+VerbBody doctor_verb(CLI::App& app);
 VerbBody extract_verb(CLI::App& app);
 VerbBody tune_verb(CLI::App& app);
 VerbBody build_verb(CLI::App& app);

@@ -263,9 +263,8 @@ std::string explain(const Choice& choice, bool has_records, const BuildTarget& t
     parts.emplace_back("no record of this task");
   } else if (choice.rung != Rung::exact) {
     parts.push_back(fmt::format("no usable record of {}", target.target.device_name));
-  } else if (!is_best) {
-    parts.push_back(fmt::format("no usable {} record", name(own)));
   }
+  if (choice.evidence && choice.evidence != own) parts.push_back(fmt::format("no usable {} record", name(own)));
   parts.insert(parts.end(), notes.begin(), notes.end());
   if (is_best) return fmt::format("{}", fmt::join(parts, "; "));
   size_t told = 0;

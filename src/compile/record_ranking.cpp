@@ -85,7 +85,7 @@ class Gathering {
       return std::nullopt;
     };
     if (group.device.arch != lookup_.target.arch()) return refuse_once("another architecture: " + group.device.arch);
-    const auto measured = parsed(group.device.target_json, target_from_json);
+    auto measured = parsed(group.device.target_json, target_from_json);
     if (!measured) return refuse_once("damaged record: its Target cannot be read");
     const size_t slash = group.space.rfind('/');
     int version = 0;

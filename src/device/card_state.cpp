@@ -22,4 +22,9 @@ std::optional<CardState> card_state(std::string_view device_name) {
   return id.empty() ? std::nullopt : nvml_card_state(id);
 }
 
+std::vector<CardProcess> card_processes(std::string_view device_name) {
+  const std::string id = card_id(device_name);
+  return id.empty() ? std::vector<CardProcess>() : nvml_card_processes(id);
+}
+
 }  // namespace warpwright

@@ -22,12 +22,8 @@ using Constants = std::vector<const OnnxConstant*>;
 const std::set<std::string> kMovingOperators{"Reshape",   "Flatten", "Squeeze", "Unsqueeze",
                                              "Transpose", "Slice",   "Split",   "Expand"};
 const std::set<std::string> kReductions{"ReduceSum", "ReduceProd", "ReduceMin", "ReduceMax"};
+const std::set<std::string> kOfShapes{"Shape", "Size"};
 const std::set<std::string> kOthers{"Concat", "Gather", "ConstantOfShape", "Range", "Where"};
-
-bool is_folded(const std::string& op_type) {
-  return is_elementwise_operator(op_type) || kMovingOperators.count(op_type) > 0 || kReductions.count(op_type) > 0 ||
-         kOthers.count(op_type) > 0;
-}
 
 std::string moved_bytes(const std::string& from, size_t width, const Movement& movement) {
   std::string bytes;
@@ -190,11 +186,17 @@ OnnxConstant computed(const onnx::NodeProto& node, Attributes& attributes, const
 
 }  // namespace
 
+bool is_folded(const std::string& op_type) {
+  const auto holds = [&](const std::set<std::string>& operators) { return operators.count(op_type) > 0; };
+  return is_elementwise_operator(op_type) || holds(kMovingOperators) || holds(kReductions) || holds(kOfShapes) ||
+         holds(kOthers);
+}
+
 std::optional<std::vector<OnnxConstant>> fold_node(const onnx::NodeProto& node, ImportedTensors& tensors,
                                                    int64_t opset) {
   Attributes attributes(node);
   std::vector<OnnxConstant> results;
-  if (node.op_type() == "Shape" || node.op_type() == "Size") {
+  if (kOfShapes.count(node.op_type()) > 0) {
     if (node.input_size() != 1 || node.input(0).empty()) throw UsageError("1 input is needed");
     results.push_back(shape_of(node, attributes, tensors.shape(node.input(0))));
   } else {

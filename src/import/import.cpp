@@ -180,9 +180,11 @@ class Importer {
       });
       if (is_if && known) return take_branch(node, opset);
       if (known && domain.empty() && fold(node, opset)) return;
-      if (!import && !is_if) throw UsageError("the operator is not supported");
+      const bool folds = domain.empty() && is_folded(node.op_type());
+      if (!import && !is_if && !folds) throw UsageError("the operator is not supported");
       if (node.output_size() == 0 || node.output(0).empty()) throw UsageError("the node has no output");
       if (!known) return;  // hangs on a node that is listed already
+      if (!import) throw UsageError("it is only supported over constants that are not too large");
       OperatorContext context(graph_, tensors_, node, opset);
       import(context);
       context.attributes.check_all_asked();

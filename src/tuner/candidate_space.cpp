@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "cost_model/default_config.h"
+#include "search_space/no_legal_config.h"
 #include "src/core/error.h"
 #include "src/core/hash.h"
 
@@ -22,8 +24,12 @@ CandidateSpace::CandidateSpace(const Workload& workload, const Target& target,
   if (families_.empty()) {
     throw UsageError(fmt::format("no kernel family takes {} on {}", workload.summary(), target.name));
   }
-  for (const KernelFamily* family : families_) spaces_.push_back(family->space(workload, target));
   defaults_ = default_configs(workload, target, families_);
+  if (defaults_.empty()) throw UsageError(why_no_config(workload, target));
+  std::erase_if(families_, [this](const KernelFamily* family) {
+    return std::ranges::find(defaults_, family->name(), &Config::family) == defaults_.end();
+  });
+  for (const KernelFamily* family : families_) spaces_.push_back(family->space(workload, target));
 }
 
 const std::optional<std::vector<Config>>& CandidateSpace::listed() {

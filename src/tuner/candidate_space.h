@@ -12,7 +12,7 @@ namespace warpwright {
 
 class CandidateSpace {
  public:
-  /// Throws UsageError when `families` is empty. Workload and Target must outlive it.
+  /// Of those families that have a legal Config; throws UsageError when none has. Workload and Target must outlive it.
   CandidateSpace(const Workload& workload, const Target& target, std::vector<const KernelFamily*> families);
 
   /// Of each family, the most promising first.

@@ -60,6 +60,7 @@ TEST_F(BuildTest, GatesRefuseWithTheListOfMissesAndTheirReasons) {
 TEST_F(BuildTest, GatesAskForSiliconUnlessAnyEvidenceWillDo) {
   const std::string db = write_database("virtual.db", 0, tasks_.size(), {"rtx4090", true});
   run(build({"--db", db, "--dry-run", "--require-hit", "near"}), 1);
+  EXPECT_TRUE(says("exact, 2 trials (virtual): no usable silicon record")) << err_;
   run(build({"--db", db, "--dry-run", "--require-hit", "exact", "--evidence", "any"}));
   run(build({"--db", db, "--dry-run", "--require-hit", "exact", "--evidence", "prefer"}), 1);
   EXPECT_EQ(run_json(build({"--db", db, "--dry-run", "--evidence", "silicon"}))["rungs"]["default"]["kernels"],

@@ -184,6 +184,16 @@ TEST_F(TuneTest, T04WhereNothingIsLegalTheReasonsAreCounted) {
   EXPECT_EQ(run({"build", model_, "--target", "rtx4090", "--dry-run"}).status, 0);
 }
 
+TEST_F(TuneTest, ACardWhereSomeFamiliesHaveNoConfigIsTunedByTheOthers) {
+  Json card = json({"devices", "--device", kDevice})["devices"][0]["target"];
+  card["smem_per_block_bytes"] = 1024;
+  card["smem_per_sm_bytes"] = 2048;  // an SM keeps 1 KB a CTA for itself
+  write_file(path("small.json"), card.dump());
+  const Json tuned = json(
+      {"tune", model_, "--db", path("d.db"), "--device", "virtual:" + path("small.json"), "--trials-per-task", "2"});
+  for (const Json& task : tuned["tasks"]) EXPECT_GT(task["ok"].get<int>(), 0) << task.dump();
+}
+
 TEST_F(TuneTest, S1StopAndResumeLeaveNothingBehindAndMeasureNothingTwice) {
   setenv("TMPDIR", temporary_.c_str(), 1);
   const std::vector<std::string> arguments = tune(path("d.db"), {"--trials", "12", "--patience", "0"});

@@ -365,6 +365,15 @@ TEST_F(DatabaseTest, ALookUpCountsOutcomesAndReadsOneConfig) {
   EXPECT_TRUE(database->defaults(workload_key(), "no run").empty());
   database->retract(other_time, "overheated");
   EXPECT_EQ(database->outcomes(group).at("ok"), 2);
+  auto other = write("b.db");  // the same records once more, the retracted one too, and one of its own
+  for (const Record& record : {make_record(2, 9), make_record(2, 8), make_record(7, 6)}) other->add(record);
+  other->close();
+  database->close();
+  const auto merged = open_databases({file("a.db"), file("b.db")});
+  EXPECT_EQ(merged->outcomes(group), (std::map<std::string, int64_t>{{"launch_error", 2}, {"ok", 3}}));
+  EXPECT_EQ(merged->effort(workload_key(), "virtual:rtx4090"), 6);
+  EXPECT_EQ(merged->of_config(workload_key(), make_record(2).config_json).size(), 1u);
+  database = write();
   EXPECT_EQ(database->of_config(workload_key(), make_record(2).config_json).size(), 1u);
 }
 

@@ -120,6 +120,25 @@ TEST(CudaDevice, LackingDriverOrCardSaysWhatToDo) {
   EXPECT_THAT(error_of<EnvironmentError>([] { open_cuda_device(fake_driver(), "0"); }), HasSubstr("no card"));
 }
 
+TEST(CudaDevice, AMissingDriverIsMendedWhereItIsMissing) {
+  const std::string machine = driver_cure(Surroundings::machine), wsl = driver_cure(Surroundings::wsl);
+  const std::string container = driver_cure(Surroundings::container);
+  EXPECT_THAT(container, AllOf(HasSubstr("docker run --gpus all"), HasSubstr("nvidia.com/gpu=all"),
+                               HasSubstr("NVIDIA_DRIVER_CAPABILITIES=compute,utility")));
+  EXPECT_THAT(wsl, AllOf(HasSubstr("in Windows"), HasSubstr("/usr/lib/wsl/lib/libcuda.so.1")));
+  for (const std::string& cure : {machine, wsl, container}) {
+    EXPECT_THAT(cure, AllOf(HasSubstr("580"), HasSubstr("virtual:rtx4090")));
+  }
+  EXPECT_THAT(machine, HasSubstr("Install NVIDIA's driver"));
+  // Places are tried in turn.
+  const CudaDriver driver = load_cuda_driver(std::vector<std::string>{"/nowhere/libcuda.so.1", WARPWRIGHT_FAKE_DRIVER});
+  EXPECT_EQ(driver.version, 13000);
+  EXPECT_THAT(error_of<EnvironmentError>([] {
+                load_cuda_driver(std::vector<std::string>{"/nowhere/a.so", "/nowhere/b.so"});
+              }),
+              AllOf(HasSubstr("/nowhere/a.so"), HasSubstr("/nowhere/b.so")));
+}
+
 TEST(CudaDevice, OldCardIsRefusedByName) {
   const Setting old("FAKE_CUDA_CAPABILITY", "61");
   EXPECT_THAT(error_of<EnvironmentError>([] { open_cuda_device(fake_driver(), "0"); }),

@@ -85,6 +85,7 @@ std::string table(const fs::path& tests) {
       "The node tests of the onnx project for quantized operators. They feed scales, zero points and weights as graph\n"
       "inputs; quantized networks hold them as constants. So each test runs twice: as it is, and with every input but\n"
       "the first as an initializer of the recorded value. `exact`: all outputs equal, bit for bit.\n\n"
+      "All operators, by the node tests of the onnx package: [onnx_operators.md](onnx_operators.md).\n\n"
       "Written by `WARPWRIGHT_WRITE_TABLES=1 import_tests --gtest_filter='OnnxNodeTests.*'`; without the variable the\n"
       "test checks that what stands here is true.\n\n"
       "| test | with constants | as it is |\n|---|---|---|\n";

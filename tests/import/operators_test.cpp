@@ -409,11 +409,14 @@ TEST(GraphInputs, OfATypeThatIsNotTakenStandInTheListOfFaults) {
   model.input("x", kFloat, {2});
   model.node("Relu", {"half"}, {"a"});
   model.node("Unheard", {"x"}, {"b"});
+  model.node("Shape", {"half"}, {"shape"});  // hangs on what is listed
+  model.node("Range", {"x", "x", "x"}, {"range"});
   model.model().mutable_graph()->add_input()->set_name("shapeless");
   model.output("a");
   model.output("b");
   EXPECT_THAT(model.refusal(), AllOf(HasSubstr("graph input \"half\": float16"), HasSubstr("node_b"),
-                                     HasSubstr("graph input \"shapeless\""), HasSubstr("has 3 parts")));
+                                     HasSubstr("graph input \"shapeless\""), HasSubstr("has 4 parts"),
+                                     HasSubstr("node_range' (Range): it is only supported over constants")));
 }
 
 }  // namespace

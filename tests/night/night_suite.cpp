@@ -1,16 +1,20 @@
 // A night in small: thousands of trials with 2 % injected faults of every kind, to its end.
 //
-//   night_suite TRIALS [stand-in]
+//   night_suite TRIALS [stand-in] [calm]
 //
 // On the virtual device with the real compiler; with `stand-in` compiler and device cost no time, which leaves the
-// engine. Fails unless the run ends by itself, every record has the outcome that was drawn for it, and processes,
-// descriptors and memory of the parent are flat.
+// engine. `calm`: without faults, to see what goes to neither compiling nor measuring. That is told by shares that a
+// busy machine changes little: of processor time, the parent's; of the workers' time, what they waited for the next
+// trial; of the trials' time, what neither compiled, verified nor ran. Fails unless the run ends by itself, every
+// record has the outcome that was drawn for it, and processes, descriptors and memory of the parent are flat.
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "src/core/error.h"
 #include "src/core/file.h"
@@ -44,6 +48,16 @@ size_t children() {
     for (int child = 0; file >> child;) ++count;
   }
   return count;
+}
+
+/// Of this process, or of its children that have ended.
+double processor_s(int who) {
+  rusage usage{};
+  getrusage(who, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 struct Flatness {
@@ -93,10 +107,12 @@ int64_t wrong_records(const std::string& path) {
 
 int run(int argc, char** argv) {
   const int64_t trials = std::stoll(argv[1]);
-  const bool is_stand_in = argc > 2 && std::string(argv[2]) == "stand-in";
+  const std::set<std::string> words(argv + 2, argv + argc);
+  const bool is_stand_in = words.contains("stand-in");
   const TemporaryFolder folder("warpwright-night");
   setenv(kNightFolderVariable, folder.path().c_str(), 1);
   if (is_stand_in) setenv(kNightStandInVariable, "1", 1);
+  if (words.contains("calm")) setenv(kNightCalmVariable, "1", 1);
   NightOptions options;
   options.worker = WARPWRIGHT_FAULTY_WORKER;
   options.database = (folder.path() / "night.db").string();
@@ -117,8 +133,13 @@ int run(int argc, char** argv) {
   fmt::print("ended: {} after {} trials and {:.1f} s; compile {:.1f} s, verify {:.1f} s, run {:.1f} s, idle {:.1f} s\n",
              summary.end_reason, summary.trials, elapsed(), summary.seconds.compile, summary.seconds.verify,
              summary.seconds.run, summary.idle_seconds);
-  fmt::print("neither compiling nor measuring: {:.2f} % of the workers' time\n",
-             100 * (1 - busy / (options.jobs * summary.wall_seconds)));
+  const double parent_s = processor_s(RUSAGE_SELF), workers_s = processor_s(RUSAGE_CHILDREN);
+  fmt::print("parent: {:.1f} s of {:.1f} s of processor time, {:.2f} %\n", parent_s, parent_s + workers_s,
+             100 * parent_s / (parent_s + workers_s));
+  fmt::print("workers that wait for a trial: {:.2f} % of their time\n",
+             100 * summary.idle_seconds / summary.wall_seconds);
+  fmt::print("trials beside compiling, verifying and running: {:.2f} % of their time\n",
+             100 * (1 - busy / summary.seconds.wall));
   const int64_t wrong = wrong_records(options.database);
   const bool is_flat = flatness.files_most <= flatness.files_early + 2 &&
                        flatness.mb_late <= flatness.mb_early + kMostGrowth_mb &&
@@ -133,7 +154,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print(stderr, "usage: night_suite TRIALS [stand-in]\n");
+    fmt::print(stderr, "usage: night_suite TRIALS [stand-in] [calm]\n");
     return 2;
   }
   try {

@@ -12,6 +12,7 @@
 #include "src/core/log.h"
 #include "src/device/cuda/cards.h"
 #include "src/device/cuda/stopwatch.h"
+#include "src/device/outdated_driver.h"
 
 namespace warpwright {
 namespace {
@@ -81,7 +82,14 @@ CudaDevice::CudaDevice(const CudaDriver& driver, CUdevice card) : driver_(driver
                 target_.compute_major, target_.compute_minor);
   }
   description_ = fmt::format("{}, driver of {}", target_.device_name, driver_.version_text());
-  require(driver_, driver_.context_retain(&context_, card_), "opening the card's primary context");
+  const CUresult opened = driver_.context_retain(&context_, card_);
+  if (opened == CUDA_ERROR_DEVICE_UNAVAILABLE) {
+    throw EnvironmentError(fmt::format(
+        "{} is not to be had: {}. Another process has it for itself (`nvidia-smi` lists them; `nvidia-smi -c "
+        "0` as root lets several have it at a time), or computing on it is forbidden.",
+        target_.device_name, driver_.describe(opened)));
+  }
+  require(driver_, opened, "opening the card's primary context");
   try {
     enter();
     require(driver_, driver_.stream_create(&stream_, CU_STREAM_DEFAULT), "creating a stream");
@@ -166,10 +174,12 @@ CUmodule CudaDevice::load_module(const CompiledKernel& kernel) {
   const bool takes_cubin = built_for / 10 == card / 10 && built_for % 10 <= card % 10 && !kernel.cubin.empty();
   CUmodule module = nullptr;
   std::string reasons;
+  bool is_outdated = false;
   if (takes_cubin) {
     const CUresult result = driver_.module_load(&module, kernel.cubin.data(), 0, nullptr, nullptr);
     if (result == CUDA_SUCCESS) return module;
     require_alive(result, kernel);
+    is_outdated = result == CUDA_ERROR_NO_BINARY_FOR_GPU;
     reasons += fmt::format("\n  cubin: {}", driver_.describe(result));
   }
   if (built_for > 0 && built_for <= card && !kernel.ptx.empty()) {
@@ -180,7 +190,14 @@ CUmodule CudaDevice::load_module(const CompiledKernel& kernel) {
     const CUresult result = driver_.module_load(&module, kernel.ptx.c_str(), 2, options.data(), values.data());
     if (result == CUDA_SUCCESS) return module;
     require_alive(result, kernel);
+    is_outdated = result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     reasons += fmt::format("\n  PTX: {} {}", driver_.describe(result), log.data());
+  }
+  if (is_outdated) {
+    throw OutdatedDriver(fmt::format(
+        "the driver of {} ({}) takes no code of {}. Install a newer driver, or use the NVRTC of an older CUDA "
+        "version with --nvrtc PATH.{}",
+        target_.device_name, driver_.version_text(), kernel.compiler, reasons));
   }
   throw UnloadableKernel(
       fmt::format("the kernel {} was compiled for {} and does not load on {} ({}, {}). Build it "

@@ -3,8 +3,13 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <type_traits>
+#include <vector>
 
 #include "src/core/error.h"
 
@@ -12,11 +17,21 @@ namespace warpwright {
 namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
+constexpr const char* kLibraryOfWsl = "/usr/lib/wsl/lib/libcuda.so.1";  // not always on the loader's path
 constexpr int kLeastVersion = 12000;
-constexpr const char* kCure =
-    "Install NVIDIA's driver (580 or later for CUDA 13, 525 or later for CUDA 12) on a machine with a card, or use a "
-    "GPU "
-    "in software with --device virtual:rtx4090.";
+constexpr const char* kVersions = "580 or later for CUDA 13, 525 or later for CUDA 12";
+
+Surroundings surroundings() {
+  std::ifstream release("/proc/sys/kernel/osrelease");
+  std::string text;
+  std::getline(release, text);
+  if (text.find("microsoft") != std::string::npos || text.find("WSL") != std::string::npos) return Surroundings::wsl;
+  std::error_code ignored;
+  const bool is_container = std::filesystem::exists("/.dockerenv", ignored) ||
+                            std::filesystem::exists("/run/.containerenv", ignored) || getenv("container") != nullptr ||
+                            getenv("KUBERNETES_SERVICE_HOST") != nullptr;
+  return is_container ? Surroundings::container : Surroundings::machine;
+}
 
 // cuda.h names the newest version of each function; the ones without a check here have more than one.
 static_assert(std::is_same_v<decltype(CudaDriver::device_attribute), decltype(&cuDeviceGetAttribute)>);
@@ -35,23 +50,32 @@ static_assert(std::is_same_v<decltype(CudaDriver::graph_launch), decltype(&cuGra
 
 class Symbols {
  public:
-  explicit Symbols(const std::string& library) : library_(library), handle_(dlopen(library.c_str(), RTLD_NOW)) {
-    if (handle_ != nullptr) return;
-    const char* reason = dlerror();
-    throw EnvironmentError(fmt::format("no CUDA driver: {}. {}", reason != nullptr ? reason : library, kCure));
+  /// Of the first of `libraries` that opens.
+  explicit Symbols(const std::vector<std::string>& libraries) {
+    std::vector<std::string> reasons;
+    for (const std::string& library : libraries) {
+      handle_ = dlopen(library.c_str(), RTLD_NOW);
+      library_ = library;
+      if (handle_ != nullptr) return;
+      const char* reason = dlerror();
+      reasons.emplace_back(reason != nullptr ? reason : library);
+    }
+    throw EnvironmentError(fmt::format("no CUDA driver: {}. {}", fmt::join(reasons, "; "), cure()));
   }
 
   template <typename Function>
   void bind(const char* symbol, Function& function) const {
     function = reinterpret_cast<Function>(dlsym(handle_, symbol));
     if (function == nullptr) {
-      throw EnvironmentError(fmt::format("the CUDA driver {} has no {}: it is too old. {}", library_, symbol, kCure));
+      throw EnvironmentError(fmt::format("the CUDA driver {} has no {}: it is too old. {}", library_, symbol, cure()));
     }
   }
 
  private:
-  const std::string library_;
-  void* const handle_;  // never closed: the driver stays as long as the process
+  static std::string cure() { return driver_cure(surroundings()); }
+
+  std::string library_;
+  void* handle_ = nullptr;  // never closed: the driver stays as long as the process
 };
 
 void bind_memory_and_modules(const Symbols& symbols, CudaDriver& driver) {
@@ -85,8 +109,29 @@ void bind_streams_and_graphs(const Symbols& symbols, CudaDriver& driver) {
 
 }  // namespace
 
-CudaDriver load_cuda_driver(const std::string& library) {
-  const Symbols symbols(library);
+std::string driver_cure(Surroundings where) {
+  constexpr const char* kVirtual = "or use a GPU in software with --device virtual:rtx4090.";
+  switch (where) {
+    case Surroundings::container:
+      return fmt::format(
+          "This is a container: start it with the card, `docker run --gpus all` or `podman run --device "
+          "nvidia.com/gpu=all`, with NVIDIA_DRIVER_CAPABILITIES=compute,utility, on a machine that has NVIDIA's driver "
+          "({}) and the NVIDIA Container Toolkit; {}",
+          kVersions, kVirtual);
+    case Surroundings::wsl:
+      return fmt::format("This is WSL: install NVIDIA's driver ({}) in Windows, not here; it comes as {}; {}",
+                         kVersions, kLibraryOfWsl, kVirtual);
+    case Surroundings::machine:
+      break;
+  }
+  return fmt::format("Install NVIDIA's driver ({}) on a machine with a card, {}", kVersions, kVirtual);
+}
+
+CudaDriver load_cuda_driver(const std::string& library) { return load_cuda_driver(std::vector<std::string>{library}); }
+
+CudaDriver load_cuda_driver(const std::vector<std::string>& libraries) {
+  const Symbols symbols(libraries);
+  const std::string cure = driver_cure(surroundings());
   CudaDriver driver;
   symbols.bind("cuInit", driver.init);
   symbols.bind("cuDriverGetVersion", driver.driver_version);
@@ -103,19 +148,19 @@ CudaDriver load_cuda_driver(const std::string& library) {
   bind_memory_and_modules(symbols, driver);
   bind_streams_and_graphs(symbols, driver);
   if (const CUresult result = driver.init(0); result != CUDA_SUCCESS) {
-    throw EnvironmentError(fmt::format("the CUDA driver does not start: {}. {}", driver.describe(result), kCure));
+    throw EnvironmentError(fmt::format("the CUDA driver does not start: {}. {}", driver.describe(result), cure));
   }
   if (const CUresult result = driver.driver_version(&driver.version); result != CUDA_SUCCESS) {
-    throw EnvironmentError(fmt::format("the CUDA driver tells no version: {}. {}", driver.describe(result), kCure));
+    throw EnvironmentError(fmt::format("the CUDA driver tells no version: {}. {}", driver.describe(result), cure));
   }
   if (driver.version < kLeastVersion) {
-    throw EnvironmentError(fmt::format("the driver is of {}, too old. {}", driver.version_text(), kCure));
+    throw EnvironmentError(fmt::format("the driver is of {}, too old. {}", driver.version_text(), cure));
   }
   return driver;
 }
 
 const CudaDriver& cuda_driver() {
-  static const CudaDriver driver = load_cuda_driver(kLibrary);
+  static const CudaDriver driver = load_cuda_driver(std::vector<std::string>{kLibrary, kLibraryOfWsl});
   return driver;
 }
 
@@ -158,7 +203,6 @@ OutcomeKind outcome_kind_of(CUresult result) {
       return OutcomeKind::crashed;
     case CUDA_ERROR_INVALID_VALUE:
     case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
-    case CUDA_ERROR_NO_BINARY_FOR_GPU:
     case CUDA_ERROR_INVALID_IMAGE:
     case CUDA_ERROR_INVALID_PTX:
     case CUDA_ERROR_NOT_FOUND:

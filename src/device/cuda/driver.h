@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "src/core/outcome.h"
 
@@ -60,8 +61,14 @@ struct CudaDriver {
 /// Opened and initialised once a process. Throws EnvironmentError with the cure when there is no driver or it is too
 /// old.
 const CudaDriver& cuda_driver();
-/// From another file than the loader's libcuda.so.1.
+/// From another file than the loader's libcuda.so.1, or the first of several that opens.
 CudaDriver load_cuda_driver(const std::string& library);
+CudaDriver load_cuda_driver(const std::vector<std::string>& libraries);
+
+/// Where this process runs, which decides how a driver gets there.
+enum class Surroundings { machine, container, wsl };
+/// What to do where the driver is missing or too old.
+std::string driver_cure(Surroundings where);
 /// True when the loader finds a driver that initialises.
 bool has_cuda_driver();
 
