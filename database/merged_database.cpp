@@ -120,10 +120,7 @@ std::vector<Record> MergedDatabase::defaults(const std::string& workload_key, co
 }
 
 std::optional<double> MergedDatabase::default_us(const std::string& workload_key, const std::string& run_uid) const {
-  for (const auto& part : parts_) {
-    if (const auto us = part->default_us(workload_key, run_uid)) return us;
-  }
-  return std::nullopt;
+  return median_us_of(defaults(workload_key, run_uid));
 }
 
 std::vector<std::string> MergedDatabase::objections(const std::string& workload_key, const std::string& config_json,

@@ -12,6 +12,12 @@ namespace warpwright {
 inline constexpr int64_t kDatabaseApplicationId = 0x57575244;  // `WWRD`
 inline constexpr int64_t kSchemaVersion = 2;
 
+/// SQL over r: records. A later record that still counts verified the Config of this one: its wrong result is cleared.
+inline constexpr const char* kIsCleared =
+    "EXISTS (SELECT 1 FROM clearances x JOIN records v ON v.content_key = x.verified_by WHERE x.record_key = "
+    "r.content_key AND v.outcome = 'ok' AND NOT EXISTS (SELECT 1 FROM retractions y WHERE y.record_key = "
+    "v.content_key))";
+
 /// What the first bytes of a file say, before SQLite touches it.
 struct FileHeader {
   bool exists = false;

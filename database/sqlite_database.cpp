@@ -262,7 +262,8 @@ bool SqliteDatabase::is_retracted(const std::string& content_key) const {
 }
 
 bool SqliteDatabase::is_cleared(const std::string& content_key) const {
-  return holds("SELECT 1 FROM clearances WHERE record_key = ?", content_key);
+  const std::string sql = fmt::format("SELECT 1 FROM (SELECT ? AS content_key) r WHERE {}", kIsCleared);
+  return holds(sql.c_str(), content_key);
 }
 
 std::set<std::string> SqliteDatabase::run_uids() const {

@@ -83,6 +83,9 @@ class SqliteDatabase : public Database {
   std::unique_ptr<RowWriter> writer_;       // null unless open for writing
 };
 
+/// Median over all samples; nullopt without any.
+std::optional<double> median_us_of(const std::vector<Record>& records);
+
 /// Database::best by groups and streams.
 std::vector<Record> best_of(const Database& database, const std::string& workload_key, const std::string& arch,
                             int limit);

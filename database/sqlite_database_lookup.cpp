@@ -106,22 +106,27 @@ std::vector<Record> SqliteDatabase::defaults(const std::string& workload_key, co
   return read(query);
 }
 
-std::optional<double> SqliteDatabase::default_us(const std::string& workload_key, const std::string& run_uid) const {
+std::optional<double> median_us_of(const std::vector<Record>& records) {
   std::vector<double> samples;
-  for (const Record& record : defaults(workload_key, run_uid)) {
+  for (const Record& record : records) {
     samples.insert(samples.end(), record.outcome.samples_us.begin(), record.outcome.samples_us.end());
   }
   if (samples.empty()) return std::nullopt;
   return median(std::move(samples));
 }
 
+std::optional<double> SqliteDatabase::default_us(const std::string& workload_key, const std::string& run_uid) const {
+  return median_us_of(defaults(workload_key, run_uid));
+}
+
 std::vector<std::string> SqliteDatabase::objections(const std::string& workload_key, const std::string& config_json,
                                                     const std::string& arch) const {
-  Statement rows = connection().prepare(
+  Statement rows = connection().prepare(fmt::format(
       "SELECT r.content_key FROM records r JOIN devices d ON d.id = r.device_id WHERE r.workload_id = (SELECT id FROM "
       "workloads WHERE key = ?1) AND r.config_id = (SELECT id FROM configs WHERE key = ?2) AND r.outcome IN "
-      "('wrong_result', 'memory_fault') AND d.arch = ?3 AND NOT EXISTS (SELECT 1 FROM clearances x WHERE x.record_key "
-      "= r.content_key) AND NOT EXISTS (SELECT 1 FROM retractions x WHERE x.record_key = r.content_key) ORDER BY 1");
+      "('wrong_result', 'memory_fault') AND d.arch = ?3 AND NOT {} AND NOT EXISTS (SELECT 1 FROM retractions x WHERE "
+      "x.record_key = r.content_key) ORDER BY 1",
+      kIsCleared));
   rows.bind(1, workload_key).bind(2, config_key(config_json)).bind(3, arch);
   std::vector<std::string> keys;
   while (rows.step()) keys.push_back(rows.text(0));

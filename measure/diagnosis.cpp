@@ -19,7 +19,7 @@ namespace {
 using State = Check::State;
 
 constexpr double kTimeout_s = 120;
-constexpr int kThreads = 256, kBlocks = 64;
+constexpr int kThreads = 32, kBlocks = 512;
 constexpr int kHot_c = 83;
 constexpr const char* kEntry = "warpwright_check";
 constexpr const char* kSource = R"(

@@ -148,6 +148,15 @@ def of_least_opset(path, work):
     return str(converted)
 
 
+def name_nodes(model):
+    """Nodes are left in float by their names."""
+    taken = {node.name for node in model.graph.node}
+    for i, node in enumerate(model.graph.node):
+        if not node.name:
+            node.name = next(name for k in range(len(taken) + 1) if (name := f"{node.op_type}/{i + k}") not in taken)
+            taken.add(node.name)
+
+
 def give_each_product_its_bias(model):
     """A bias of one row becomes a vector, a shared one is repeated: the quantizer takes others wrongly."""
     constants = {each.name: each for each in model.graph.initializer}
@@ -202,6 +211,7 @@ def quantize(arguments, batches, work):
                       save_as_external_data=external)
     model = onnx.load(prepared)
     check_excluded(onnx.load(arguments.model, load_external_data=False), model, arguments.exclude)
+    name_nodes(model)
     give_each_product_its_bias(model)
     onnx.save(model, prepared, save_as_external_data=external, location="prepared.data")
     left = nodes_at_masks(prepared, batches[0], work)

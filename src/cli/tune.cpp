@@ -272,6 +272,12 @@ void check_options(const Options& options) {
   }
   for (size_t i = 1; i < databases.size(); ++i) refuse_overwrite(databases.front(), {databases[i]});
   if (!options.dry_run && !std::filesystem::exists(databases.front())) check_can_write(databases.front());
+  // Refused before anything else is done; the first one is made later, when nothing stands against it.
+  for (const std::filesystem::path& path : databases) {
+    const bool is_first = &path == &databases.front();
+    if (is_first && !path.empty() && !std::filesystem::exists(path)) continue;
+    open_database(path, is_first && !options.dry_run ? OpenMode::read_write : OpenMode::read_only)->close();
+  }
 }
 
 std::vector<std::unique_ptr<TuneLane>> open_lanes(const Options& options, const Subject& subject,

@@ -359,7 +359,11 @@ double TransferredTimes::default_us_there(const Candidate& candidate) {
   const Workload& measured = candidate.measured_workload;
   const Target& there = candidate.measured_target;
   const auto [place, is_new] = defaults_us_.try_emplace({key(measured), key(there)});
-  if (is_new) place->second = analytic_us(measured, default_config(measured, there), there);
+  if (!is_new) return place->second;
+  try {
+    place->second = analytic_us(measured, default_config(measured, there), there);
+  } catch (const UsageError&) {  // a card as nobody has it: the prior is left uncorrected
+  }
   return place->second;
 }
 
@@ -368,8 +372,8 @@ double TransferredTimes::us(const Candidate& candidate) {
   const Workload& measured = candidate.measured_workload;
   const Target& there = candidate.measured_target;
   if (candidate.standing == Standing::no_default || why_illegal(measured, candidate.config, there)) return here;
-  const double expected = analytic_us(measured, candidate.config, there) / default_us_there(candidate);
-  return expected > 0 ? here * candidate.relative_time / expected : here;
+  const double default_us = default_us_there(candidate), expected_us = analytic_us(measured, candidate.config, there);
+  return default_us > 0 && expected_us > 0 ? here * candidate.relative_time * default_us / expected_us : here;
 }
 
 }  // namespace warpwright

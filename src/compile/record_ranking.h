@@ -69,7 +69,7 @@ class TransferredTimes {
   double us(const Candidate& candidate);
 
  private:
-  /// The prior of the default for what was measured.
+  /// The prior of the default for what was measured; 0 where there is no default.
   double default_us_there(const Candidate& candidate);
 
   const Workload& workload_;

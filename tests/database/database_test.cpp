@@ -311,13 +311,19 @@ TEST_F(DatabaseTest, AWrongResultQuarantinesUntilItIsCleared) {
   auto database = write();
   const std::string ok = database->add(make_record(1));
   const std::string wrong = database->add(failed_record(1, OutcomeKind::wrong_result));
-  database->add(failed_record(2, OutcomeKind::crashed));
+  const std::string failed = database->add(failed_record(2, OutcomeKind::crashed));
   const std::string config = make_record(1).config_json;
   EXPECT_EQ(database->objections(workload_key(), config, "sm_89"), std::vector<std::string>{wrong});
   EXPECT_TRUE(database->objections(workload_key(), config, "sm_80").empty());
   EXPECT_TRUE(database->objections(workload_key(), make_record(2).config_json, "sm_89").empty());
+  database->clear(wrong, failed);
+  EXPECT_EQ(database->objections(workload_key(), config, "sm_89").size(), 1u);  // that record verified nothing
   database->clear(wrong, ok);
   EXPECT_TRUE(database->objections(workload_key(), config, "sm_89").empty());
+  const std::string second = database->add(make_record(1, 11));
+  database->retract(ok, "overheated");
+  EXPECT_EQ(database->objections(workload_key(), config, "sm_89").size(), 1u);  // nor does one that counts no more
+  database->clear(wrong, second);
   database->close();
   auto elsewhere = write("b.db");
   const std::string fault = elsewhere->add(failed_record(1, OutcomeKind::memory_fault));
