@@ -51,7 +51,11 @@ std::optional<std::vector<OnnxConstant>> moved(const onnx::NodeProto& node, cons
   const TensorId source = graph.add_tensor(node.input(0), DType::f32, x.shape);
   tensors.add(node.input(0), source);
   for (size_t i = 1; i < inputs.size(); ++i) {
-    if (inputs[i]) tensors.add_constant(*inputs[i]);
+    const std::string& name = node.input(static_cast<int>(i));  // perhaps an alias, or read twice
+    if (!inputs[i] || tensors.is_known(name)) continue;
+    OnnxConstant constant = *inputs[i];
+    constant.name = name;
+    tensors.add_constant(std::move(constant));
   }
   OperatorContext context(graph, tensors, node, opset);
   find_operator("", node.op_type())(context);

@@ -152,6 +152,16 @@ TEST(RealSteps, ConstantsAreComputedWithinTheModelsBudget) {
   EXPECT_THAT(left, ElementsAre(0u, 1u, 1u));
 }
 
+TEST(RealSteps, ConstantThatIsReadTwiceIsWrittenOnce) {
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::f32, {2}), c = builder.real_constant("c", {1}, {7});
+  Node concat;
+  concat.kind = NodeKind::concat;
+  builder.output(builder.add(concat, {c, x, c, c}, "y", DType::f32, {5}));
+  EXPECT_THAT(output(builder.graph(), {{"x", reals({2}, {1, 2})}}, "y"), ElementsAre(7, 1, 2, 7, 7));
+  EXPECT_EQ(count_steps_of(builder.graph(), OpKind::map), 1u);
+}
+
 TEST(RealSteps, CodesBehindAConstantThatIsComputedHere) {
   GraphBuilder builder;
   const TensorId x = builder.input("x", DType::f32, {3});

@@ -223,6 +223,25 @@ TEST(Branches, ConstantConditionTakesItsBranch) {
   }
 }
 
+TEST(Branches, ConstantOfABranchIsKnownByBothNames) {
+  ModelBuilder model = begin();
+  model.constant<bool>("condition", {}, {true});
+  onnx::NodeProto& choice = model.node("If", {"condition"}, {"start"});
+  for (const std::string name : {"then_branch", "else_branch"}) {
+    ModelBuilder branch;
+    branch.constant<int64_t>(name + "_start", {1}, {1});
+    branch.output(name + "_start");
+    onnx::AttributeProto& attribute = *choice.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto_AttributeType_GRAPH);
+    *attribute.mutable_g() = branch.model().graph();
+  }
+  model.constant<int64_t>("all", {3}, {7, 6, 4});
+  model.constant<int64_t>("end", {1}, {3});
+  model.node("Slice", {"all", "start", "end"}, {"shape"});  // 6, 4
+  EXPECT_EQ(shape_of_reshaped(model), (Shape{6, 4}));
+}
+
 TEST(Branches, OthersAreRefusedByName) {
   ModelBuilder model = with_branches();
   model.input("condition", kUint8, {1});

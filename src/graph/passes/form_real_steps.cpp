@@ -1,5 +1,6 @@
 // Pass: what no earlier pass took becomes float32 steps; those over constants alone are computed here and now.
 #include <algorithm>
+#include <map>
 
 #include "src/graph/formula.h"
 #include "src/graph/passes/chain.h"
@@ -272,19 +273,22 @@ class RealSteps {
     emit_step(std::move(node), OpKind::join);
   }
 
-  /// Input number `slot` as a tensor that a step writes, where it is a constant.
+  /// Input number `slot` as a tensor that a step writes, where it is a constant: one step for all that read it.
   TensorId written(const Node& reader, size_t slot) {
     const TensorId id = reader.inputs[slot];
     if (!graph_.is_constant(id)) return id;
+    if (const auto found = written_.find(id); found != written_.end()) return found->second;
     const GraphTensor& tensor = graph_.tensor(id);
     const DType dtype = tensor.dtype;
     Shape shape = tensor.shape;
     const TensorId copy = graph_.add_tensor(std::string(tensor.name), dtype, std::move(shape));
     append_constant(graph_, id, copy, reader.onnx_nodes);
+    written_[id] = copy;
     return copy;
   }
 
   Graph& graph_;
+  std::map<TensorId, TensorId> written_;  // by constant
 };
 
 }  // namespace

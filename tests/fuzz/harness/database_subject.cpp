@@ -18,7 +18,7 @@ namespace warpwright::testing {
 
 namespace {
 
-constexpr uint64_t kRandomDatabases = 4;
+constexpr uint64_t kRandomDatabases = 12;  // small ones, so that most mutants are quick to read
 
 /// The databases of the tests and some of our own, by path; or what they are exported as.
 std::vector<std::string> seeds(bool as_lines) {

@@ -32,7 +32,7 @@ std::string any_tensor(const onnx::GraphProto& graph, Draw& draw) {
 
 const onnx::NodeProto& any_seed_node(const SeedModels& seeds, Draw& draw) {
   static const onnx::NodeProto kNone;
-  const auto& graph = seeds[static_cast<size_t>(draw.between(0, std::ssize(seeds) - 1))].graph();
+  const auto& graph = seeds.any(draw).graph();
   return graph.node_size() == 0 ? kNone : graph.node(static_cast<int>(draw.between(0, graph.node_size() - 1)));
 }
 

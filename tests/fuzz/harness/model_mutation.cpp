@@ -33,7 +33,7 @@ void collect(Message& message, std::vector<Message*>& list) {
 }
 
 template <typename T>
-T& any_of(std::vector<T>& list, Draw& draw) {
+const T& any_of(const std::vector<T>& list, Draw& draw) {
   return list[static_cast<size_t>(draw.between(0, std::ssize(list) - 1))];
 }
 
@@ -62,19 +62,6 @@ std::string odd_text(const std::string& old, Draw& draw) {
       return text;
     }
   }
-}
-
-/// A message of the same type from anywhere in the seeds, or nothing.
-const Message* donor_for(const google::protobuf::Descriptor* type, const SeedModels& seeds, Draw& draw) {
-  for (int tries = 0; tries < 4; ++tries) {
-    // Only looked at: collecting asks for mutable access.
-    auto& seed = const_cast<onnx::ModelProto&>(seeds[static_cast<size_t>(draw.between(0, std::ssize(seeds) - 1))]);
-    std::vector<Message*> messages;
-    collect(seed, messages);
-    std::erase_if(messages, [&](const Message* each) { return each->GetDescriptor() != type; });
-    if (!messages.empty()) return any_of(messages, draw);
-  }
-  return nullptr;
 }
 
 /// One way to set and one to add for each type of value.
@@ -122,14 +109,14 @@ void mutate_single(Message& message, const FieldDescriptor& field, const SeedMod
   const Reflection& reflection = *message.GetReflection();
   if (draw.chance(20)) return reflection.ClearField(&message, &field);
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return write_value(message, field, 0, false, draw);
-  const Message* donor = donor_for(field.message_type(), seeds, draw);
+  const Message* donor = seeds.any_message(field.message_type(), draw);
   Message& target = *reflection.MutableMessage(&message, &field);
   if (donor) target.CopyFrom(*donor);
 }
 
 void add_element(Message& message, const FieldDescriptor& field, const SeedModels& seeds, Draw& draw) {
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return write_value(message, field, 0, true, draw);
-  const Message* donor = draw.chance(80) ? donor_for(field.message_type(), seeds, draw) : nullptr;
+  const Message* donor = draw.chance(80) ? seeds.any_message(field.message_type(), draw) : nullptr;
   Message& added = *message.GetReflection()->AddMessage(&message, &field);
   if (donor) added.CopyFrom(*donor);
 }
@@ -159,12 +146,27 @@ void mutate_repeated(Message& message, const FieldDescriptor& field, const SeedM
     const std::unique_ptr<Message> copy(old.New());
     copy->CopyFrom(old);
     reflection.AddMessage(&message, &field)->CopyFrom(*copy);
-  } else if (const Message* donor = donor_for(field.message_type(), seeds, draw)) {
+  } else if (const Message* donor = seeds.any_message(field.message_type(), draw)) {
     reflection.MutableRepeatedMessage(&message, &field, index)->CopyFrom(*donor);
   }
 }
 
 }  // namespace
+
+SeedModels::SeedModels(std::vector<onnx::ModelProto> models) : models_(std::move(models)) {
+  for (onnx::ModelProto& model : models_) {
+    std::vector<Message*> messages;
+    collect(model, messages);
+    for (const Message* message : messages) messages_[message->GetDescriptor()].push_back(message);
+  }
+}
+
+const onnx::ModelProto& SeedModels::any(Draw& draw) const { return any_of(models_, draw); }
+
+const Message* SeedModels::any_message(const google::protobuf::Descriptor* type, Draw& draw) const {
+  const auto found = messages_.find(type);
+  return found == messages_.end() ? nullptr : any_of(found->second, draw);
+}
 
 int64_t odd_integer(Draw& draw) {
   if (draw.chance(50)) return draw.between(-3, 20);

@@ -1,6 +1,7 @@
 // Mutation of ONNX models: by reflection over their messages, of their graph, and of the bytes of the file.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,17 @@
 namespace warpwright::testing {
 
 /// What mutants are made of and take parts from.
-using SeedModels = std::vector<onnx::ModelProto>;
+class SeedModels {
+ public:
+  explicit SeedModels(std::vector<onnx::ModelProto> models);
+  const onnx::ModelProto& any(Draw& draw) const;
+  /// A message of this type from anywhere in the models, or null.
+  const google::protobuf::Message* any_message(const google::protobuf::Descriptor* type, Draw& draw) const;
+
+ private:
+  std::vector<onnx::ModelProto> models_;
+  std::map<const google::protobuf::Descriptor*, std::vector<const google::protobuf::Message*>> messages_;
+};
 
 /// Changes any field of any message of the model: another value, gone, twice, swapped, or one from another seed.
 void mutate_messages(onnx::ModelProto& model, const SeedModels& seeds, Draw& draw);
