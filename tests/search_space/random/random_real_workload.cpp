@@ -141,8 +141,14 @@ Workload map(Draw& draw) {
   for (size_t i = 0; i + 1 < used.size(); ++i) {
     if (used[i]) continue;
     const int result = operands + static_cast<int>(map.instructions.size()) - 1;
-    map.instructions.push_back({MapOp::to_boolean, {static_cast<int>(i)}});
-    map.instructions.push_back({MapOp::select, {result + 1, result, result}});
+    int flag = static_cast<int>(i);
+    const auto apply = [&](MapOp op, std::vector<int> arguments) {
+      map.instructions.push_back({op, std::move(arguments)});
+      return operands + static_cast<int>(map.instructions.size()) - 1;
+    };
+    if (value_types(map)[i] == DType::f16) flag = apply(MapOp::to_f32, {flag});
+    flag = apply(MapOp::to_boolean, {flag});
+    apply(MapOp::select, {flag, result, result});
   }
   map = simplified(map);
   for (const MapOperand& operand : map.operands) {
