@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "search_space/arithmetic.h"
 
@@ -72,8 +71,9 @@ std::vector<Config> RowFamily::preferences(const Workload& workload) const {
     const int64_t held = holds ? all : kMostInFlight / vector;
     (holds ? holding : reading).push_back(config({{"vector", vector}, {"held", held}, {"threads", threads}}));
   };
-  const std::vector<int64_t> vectors = row_vectors(workload.rows);
-  for (const int64_t vector : std::views::reverse(vectors)) {
+  std::vector<int64_t> vectors = row_vectors(workload.rows);
+  std::reverse(vectors.begin(), vectors.end());
+  for (const int64_t vector : vectors) {
     for (const int64_t threads : {256, 128, 64}) prefer(vector, threads);
   }
   prefer(1, 32);

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "search_space/arithmetic.h"
 #include "search_space/light/real_family.h"
@@ -74,7 +73,8 @@ class ReduceFamily final : public RealFamily {
     std::vector<int64_t> vectors = row_vectors(workload.rows);
     // Stores of 16 bytes: more would leave sectors half written.
     if (workload.rows.inner > 1) std::erase_if(vectors, [&](int64_t vector) { return vector * size > 16; });
-    for (const int64_t vector : std::views::reverse(vectors)) {
+    std::reverse(vectors.begin(), vectors.end());
+    for (const int64_t vector : vectors) {
       for (const int64_t threads : {256, 128, 64}) list.push_back(reduce_config(workload, vector, 1, threads));
     }
     list.push_back(reduce_config(workload, 1, 1, 32));
