@@ -56,8 +56,10 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   const InputFile file(path);
   std::vector<std::byte> piece(size_t{1} << 20);
   Sha256 hash;
-  for (int64_t offset = 0; const int64_t got = file.read(offset, piece); offset += got) {
+  int64_t got = file.read(0, piece);
+  for (int64_t offset = 0; got > 0; got = file.read(offset, piece)) {
     hash.add(std::span(piece).first(static_cast<size_t>(got)));
+    offset += got;
   }
   return hash.hex();
 }
