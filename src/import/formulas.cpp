@@ -59,6 +59,20 @@ TensorId along_channels(OperatorContext& context, TensorId id, size_t rank, cons
   return reshaped(context, id, std::move(shape), suffix);
 }
 
+TensorId spread_along(OperatorContext& context, TensorId values, const Shape& shape, int64_t axis, const char* what) {
+  const std::string name = context.graph.tensor(values).name;
+  const Shape given = context.graph.tensor(values).shape;
+  if (element_count(given) == 1) return reshaped(context, values, {}, name + "_scalar");
+  const auto at = static_cast<size_t>(normalized_axis(axis, shape.size()));
+  if (given != Shape{shape[at]}) {
+    throw UsageError(fmt::format("{} \"{}\" has the shape {}: one value or one for each of the {} indices of axis {}",
+                                 what, name, to_text(given), shape[at], at));
+  }
+  Shape wide(shape.size() - at, 1);
+  wide[0] = shape[at];
+  return reshaped(context, values, std::move(wide), name + "_along");
+}
+
 TensorId expanded(OperatorContext& context, TensorId id, const Shape& shape, const std::string& suffix) {
   const Shape x = context.graph.tensor(id).shape;
   if (element_count(x) == element_count(shape)) return reshaped(context, id, shape, suffix);

@@ -163,6 +163,9 @@ TensorId add_formula(OperatorContext& context, const Formula& formula, Term resu
 Node step_node(OpKind kind);
 /// A constant of the graph.
 TensorId add_constant(OperatorContext& context, Tensor tensor, const std::string& suffix);
+/// Values of run time in a shape that broadcasts to `shape`: one, or one for each index of `axis`. Throws UsageError
+/// that names them when they are neither.
+TensorId spread_along(OperatorContext& context, TensorId values, const Shape& shape, int64_t axis, const char* what);
 /// A tensor of one element a channel in a shape that broadcasts to `rank` dimensions, channels second.
 TensorId along_channels(OperatorContext& context, TensorId id, size_t rank, const std::string& suffix);
 /// The tensor repeated to a shape that it broadcasts to.

@@ -44,19 +44,6 @@ bool is_scalar(const OperatorContext& context, TensorId id) {
   return element_count(context.graph.tensor(id).shape) == 1;
 }
 
-/// A run-time zero point in a shape that broadcasts to `shape`: one, or one for each index of `axis`.
-TensorId along(OperatorContext& context, TensorId zero_point, const Shape& shape, size_t axis) {
-  if (is_scalar(context, zero_point)) return reshaped(context, zero_point, {}, "scalar");
-  const Shape given = context.graph.tensor(zero_point).shape;
-  if (given != Shape{shape[axis]}) {
-    throw UsageError(
-        fmt::format("a zero point of shape {} does not fit a tensor of shape {}", to_text(given), to_text(shape)));
-  }
-  Shape wanted(shape.size() - axis, 1);
-  wanted[0] = shape[axis];
-  return reshaped(context, zero_point, std::move(wanted), "along");
-}
-
 /// The sums over these axes, as s32.
 TensorId integer_sums(OperatorContext& context, TensorId real, const std::vector<size_t>& axes,
                       const std::string& suffix) {
@@ -135,8 +122,12 @@ void import_matmul_integer(OperatorContext& context) {
   if (of_a.size() < 2 || of_b.size() < 2) throw UsageError("a run-time zero point of a vector is not supported");
   const TensorId sums = inner_matmul(context, a.real, b.real, {std::nullopt, true});
   const size_t rows = of_a.size() - 2, columns = of_b.size() - 1;
-  const TensorId za = a.zero_point == kNoTensor ? kNoTensor : along(context, a.zero_point, of_a, rows);
-  const TensorId zb = b.zero_point == kNoTensor ? kNoTensor : along(context, b.zero_point, of_b, columns);
+  const TensorId za = a.zero_point == kNoTensor
+                          ? kNoTensor
+                          : spread_along(context, a.zero_point, of_a, static_cast<int64_t>(rows), "zero point");
+  const TensorId zb = b.zero_point == kNoTensor
+                          ? kNoTensor
+                          : spread_along(context, b.zero_point, of_b, static_cast<int64_t>(columns), "zero point");
   const TensorId b_sums = za == kNoTensor ? kNoTensor : integer_sums(context, b.real, {columns - 1}, "b_columns");
   const TensorId a_sums = zb == kNoTensor ? kNoTensor : integer_sums(context, a.real, {rows + 1}, "a_rows");
   Formula formula(context.graph);

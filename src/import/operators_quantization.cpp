@@ -20,22 +20,8 @@ bool is_of_run_time(const OperatorContext& context) {
   return !context.constant_input(1) || (context.has_input(2) && !context.constant_input(2));
 }
 
-/// Scale or zero point as an operand: one value, or one for each index of `axis` of `shape`.
 Term values_along(OperatorContext& context, Formula& formula, int input, int64_t axis, const Shape& shape) {
-  const TensorId id = context.input(input);
-  const std::string name = context.input_name(input);
-  const Shape values = context.graph.tensor(id).shape;
-  Shape wide;
-  if (const int64_t count = element_count(values); count != 1) {
-    axis = normalized_axis(axis, shape.size());
-    if (values != Shape{shape[static_cast<size_t>(axis)]}) {
-      throw UsageError(fmt::format("\"{}\" has the shape {}: one value or one for each of the {} indices of axis {}",
-                                   name, to_text(values), shape[static_cast<size_t>(axis)], axis));
-    }
-    wide.assign(shape.size() - static_cast<size_t>(axis), 1);
-    wide[0] = count;
-  }
-  return formula.tensor(reshaped(context, id, wide, name + "_wide"));
+  return formula.tensor(spread_along(context, context.input(input), shape, axis, input == 1 ? "scale" : "zero point"));
 }
 
 void quantize_at_run_time(OperatorContext& context, std::optional<DType> codes, int64_t axis) {
@@ -96,7 +82,7 @@ void import_quantize_linear(OperatorContext& context) {
   context.require_inputs(2, 3);
   refuse_blocks(context);
   const int64_t precision = context.attributes.integer("precision", 0);
-  if (precision > kFloat32 && precision != kFloat16) {
+  if (precision > kFloat32) {
     throw UsageError("a division in another precision than float32 is not supported");
   }
   context.attributes.ignore("saturate");  // means nothing for 8-bit integers
