@@ -190,8 +190,9 @@ void Diagnosis::check_clocks() {
     check.finding = fmt::format("{}", fmt::join(parts, ", "));
     const bool is_slowed = !state->throttled_by.empty() || state->temperature_c >= kHot_c;
     if (is_slowed) check.state = State::warning;
-    if (is_slowed) check.advice = "see to its cooling and power, or lock its clocks lower; ";
+    if (is_slowed) check.advice = "see to its cooling and power, or lock its clocks lower";
     if (!state->are_clocks_set) {
+      if (is_slowed) check.advice += "; ";
       check.advice += fmt::format(
           "`nvidia-smi -i {} -lgc {:.0f}` as root locks them for steadier times, -rgc gives them "
           "back",

@@ -15,12 +15,11 @@ namespace {
 TEST(NamedLock, LinkIsNotFollowed) {
   const TemporaryFolder folder("warpwright-named-lock");
   const std::filesystem::path target = folder.path() / "target";
-  const std::string name = "link" + std::to_string(::getpid());
-  const std::filesystem::path link = "/tmp/warpwright-" + name + ".lock";
+  NamedLock lock("link" + std::to_string(::getpid()));
+  const std::filesystem::path link = lock.path();
   for (const bool target_exists : {false, true}) {
     if (target_exists) write_file(target, "precious");
     std::filesystem::create_symlink(target, link);
-    NamedLock lock(name);
     EXPECT_THROW(lock.try_lock(), EnvironmentError);
     EXPECT_EQ(std::filesystem::exists(target), target_exists);
     std::filesystem::remove(link);
