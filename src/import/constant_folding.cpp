@@ -51,8 +51,8 @@ std::optional<std::vector<OnnxConstant>> moved(const onnx::NodeProto& node, cons
   const TensorId source = graph.add_tensor(node.input(0), DType::f32, x.shape);
   tensors.add(node.input(0), source);
   for (size_t i = 1; i < inputs.size(); ++i) {
-    const std::string& name = node.input(static_cast<int>(i));  // perhaps an alias, or read twice
-    if (!inputs[i] || tensors.is_known(name)) continue;
+    const std::string& name = node.input(static_cast<int>(i));  // perhaps an alias, or read twice, as data too
+    if (!inputs[i] || tensors.constant(name)) continue;
     OnnxConstant constant = *inputs[i];
     constant.name = name;
     tensors.add_constant(std::move(constant));

@@ -242,6 +242,16 @@ TEST(Branches, ConstantOfABranchIsKnownByBothNames) {
   EXPECT_EQ(shape_of_reshaped(model), (Shape{6, 4}));
 }
 
+TEST(Folding, OneConstantIsDataAndAxes) {
+  ModelBuilder model = begin();
+  model.constant<int64_t>("zero", {1}, {0});
+  model.constant<int64_t>("all", {2}, {24, 7});
+  model.node("Squeeze", {"zero", "zero"}, {"index"});
+  model.node("Gather", {"all", "index"}, {"extent"});
+  model.node("Unsqueeze", {"extent", "zero"}, {"shape"});
+  EXPECT_EQ(shape_of_reshaped(model), (Shape{24}));
+}
+
 TEST(Branches, OthersAreRefusedByName) {
   ModelBuilder model = with_branches();
   model.input("condition", kUint8, {1});
