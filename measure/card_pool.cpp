@@ -28,30 +28,37 @@ CardPool::Card* CardPool::free_card(bool only_first) {
   return nullptr;
 }
 
-std::optional<CardPool::Lease> CardPool::take(const StopCheck& stop) { return take(stop, false); }
+CardPool::Place CardPool::line_up() {
+  const std::lock_guard lock(mutex_);
+  places_.push_back(places_given_);
+  return {*this, places_given_++};
+}
 
-std::optional<CardPool::Lease> CardPool::take_first(const StopCheck& stop) { return take(stop, true); }
+void CardPool::leave_queue(uint64_t number) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(places_, number);
+  }
+  freed_.notify_all();
+}
 
-std::optional<CardPool::Lease> CardPool::take(const StopCheck& stop, bool only_first) {
+std::optional<CardPool::Lease> CardPool::take(const Place& place, const StopCheck& stop, bool only_first) {
   Card* card = nullptr;
   {
     std::unique_lock lock(mutex_);
-    const uint64_t me = calls_++;
-    waiting_.push_back(me);
     const auto is_hopeless = [&] {
       return (stop && stop()) ||
              std::all_of(cards_.begin(), cards_.end(), [](const auto& each) { return each->is_retired; });
     };
     while (!is_hopeless()) {
-      card = waiting_.front() == me ? free_card(only_first) : nullptr;
+      card = places_.front() == place.number() ? free_card(only_first) : nullptr;
       if (card != nullptr) break;
       freed_.wait_for(lock, kStopStep);
     }
-    std::erase(waiting_, me);
-    freed_.notify_all();
     if (card == nullptr) return std::nullopt;
     card->is_busy = true;
   }
+  leave_queue(place.number());
   Lease lease(*this, *card);
   if (!lock_among_processes(*card, stop)) return std::nullopt;
   return lease;

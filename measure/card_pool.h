@@ -48,13 +48,34 @@ class CardPool {
     Card* card_;
   };
 
+  /// A place in the queue for a card, given up by its destruction.
+  class Place {
+   public:
+    Place(CardPool& pool, uint64_t number) : pool_(&pool), number_(number) {}
+    ~Place() {
+      if (pool_ != nullptr) pool_->leave_queue(number_);
+    }
+    Place(Place&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), number_(other.number_) {}
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    Place& operator=(Place&&) = delete;
+    uint64_t number() const { return number_; }
+
+   private:
+    CardPool* pool_;
+    uint64_t number_;
+  };
+
   void add(Card card) { cards_.push_back(std::make_unique<Card>(std::move(card))); }
   size_t size() const { return cards_.size(); }
 
-  /// A card that is free, in the order of the calls. nullopt after `stop`, or when all cards are retired.
-  std::optional<Lease> take(const StopCheck& stop);
+  /// Who has a place waits for no one that comes later, and everyone behind him waits for him.
+  Place line_up();
+  /// A card that is free, in the order of the places; the place is left with it. nullopt after `stop`, or when all
+  /// cards are retired.
+  std::optional<Lease> take(const Place& place, const StopCheck& stop) { return take(place, stop, false); }
   /// The first card that is not retired.
-  std::optional<Lease> take_first(const StopCheck& stop);
+  std::optional<Lease> take_first(const StopCheck& stop) { return take(line_up(), stop, true); }
 
   /// Takes notice of what came of a trial on the card. One that is lost kMostLost times in a row is retired while there
   /// is another, and true says that its trial goes to that one.
@@ -63,14 +84,15 @@ class CardPool {
 
  private:
   Card* free_card(bool only_first);
-  std::optional<Lease> take(const StopCheck& stop, bool only_first);
+  std::optional<Lease> take(const Place& place, const StopCheck& stop, bool only_first);
+  void leave_queue(uint64_t number);
   bool lock_among_processes(Card& card, const StopCheck& stop);
   void give_back(Card& card);
 
   mutable std::mutex mutex_;
   std::condition_variable freed_;
-  std::deque<uint64_t> waiting_;  // who comes first
-  uint64_t calls_ = 0;
+  std::deque<uint64_t> places_;  // who comes first
+  uint64_t places_given_ = 0;
   std::vector<std::unique_ptr<Card>> cards_;
 };
 

@@ -63,11 +63,12 @@ class WorkerRunner final : public Runner {
   Ended wait_for_end();
   void serve(size_t lane);
   Ended try_out(Work work, WorkerProcess& worker);
+  bool compile_in_slot(const Work& work, WorkerProcess& worker, Ended& ended, std::optional<CardPool::Place>& place);
   bool compile(const Trial& trial, WorkerProcess& worker, Ended& ended);
   void give_slot_back();
   std::optional<Outcome> prepare(const protocol::PrepareRequest& request, WorkerProcess& worker);
-  void measure(WorkerProcess& worker, Ended& ended, double& waited_s);
-  void measure_on_card(Ended& ended, double& waited_s);
+  void measure_on_virtual_device(WorkerProcess& worker, Ended& ended);
+  void measure_on_card(const CardPool::Place& place, Ended& ended, double& waited_s);
   void note_answer(protocol::MeasureAnswer answer, TrialResult& result) const;
   bool measure_round(std::vector<Ended>& all, size_t round, std::vector<std::vector<double>>& rounds_us);
 

@@ -50,9 +50,11 @@ Ended WorkerRunner::try_out(Work work, WorkerProcess& worker) {
   result.evidence = environment_.evidence;
   result.environment = environment_.device_description + ", " + environment_.compiler;
   try {
-    if (compile(work.trial, worker, ended)) {
+    std::optional<CardPool::Place> place;
+    if (compile_in_slot(work, worker, ended, place)) {
       result.outcome.kind = OutcomeKind::ok;  // until it is measured
-      if (!work.only_compiled) measure(worker, ended, waited_s);
+      if (place) measure_on_card(*place, ended, waited_s);
+      if (!is_card() && !work.only_compiled) measure_on_virtual_device(worker, ended);
     }
   } catch (const std::exception& error) {
     result.outcome = outcome_of(OutcomeKind::infrastructure, error.what());
@@ -62,9 +64,17 @@ Ended WorkerRunner::try_out(Work work, WorkerProcess& worker) {
   return ended;
 }
 
-/// Compiles and computes the expected output; false when the outcome is there already. Ends the use of the slot.
-bool WorkerRunner::compile(const Trial& trial, WorkerProcess& worker, Ended& ended) {
+/// Ends the use of the slot. The place in the queue for a card is taken before: the next trial may be ready first.
+bool WorkerRunner::compile_in_slot(const Work& work, WorkerProcess& worker, Ended& ended,
+                                   std::optional<CardPool::Place>& place) {
   const Guard give_back([this] { give_slot_back(); });
+  const bool is_compiled = compile(work.trial, worker, ended);
+  if (is_compiled && is_card() && !work.only_compiled) place.emplace(cards_.line_up());
+  return is_compiled;
+}
+
+/// Compiles and computes the expected output; false when the outcome is there already.
+bool WorkerRunner::compile(const Trial& trial, WorkerProcess& worker, Ended& ended) {
   if (should_stop()) {
     ended.result.outcome = outcome_of(OutcomeKind::interrupted, "interrupted before it began");
     return false;
@@ -120,23 +130,23 @@ std::optional<Outcome> WorkerRunner::prepare(const protocol::PrepareRequest& req
   return failure;
 }
 
-void WorkerRunner::measure(WorkerProcess& worker, Ended& ended, double& waited_s) {
-  if (is_card()) return measure_on_card(ended, waited_s);
+void WorkerRunner::measure_on_virtual_device(WorkerProcess& worker, Ended& ended) {
   const Occupied working(*occupancy_, &Occupancy::change_slots);
   ended.request.device = options_.devices.front();
   note_answer(measure_in_worker(worker, ended.request, limits(options_.run_timeout_s)), ended.result);
 }
 
-void WorkerRunner::measure_on_card(Ended& ended, double& waited_s) {
-  while (true) {
-    const Clock::time_point begin = Clock::now();
-    const auto lease = cards_.take([this] { return should_stop(); });
-    waited_s += seconds_since(begin);
-    if (!lease) {
-      ended.result.outcome = should_stop() ? outcome_of(OutcomeKind::interrupted, "interrupted")
-                                           : outcome_of(OutcomeKind::device_lost, "no device is left");
-      return;
-    }
+/// A trial whose card is lost lines up for another one: as often as there are cards.
+void WorkerRunner::measure_on_card(const CardPool::Place& place, Ended& ended, double& waited_s) {
+  const Clock::time_point begin = Clock::now();
+  auto lease = cards_.take(place, [this] { return should_stop(); });
+  waited_s += seconds_since(begin);
+  if (!lease) {
+    ended.result.outcome = should_stop() ? outcome_of(OutcomeKind::interrupted, "interrupted")
+                                         : outcome_of(OutcomeKind::device_lost, "no device is left");
+    return;
+  }
+  {
     const Occupied timing(*occupancy_, &Occupancy::change_cards);
     ended.request.device = lease->card().device;
     ended.result.environment = lease->card().environment;
@@ -146,8 +156,10 @@ void WorkerRunner::measure_on_card(Ended& ended, double& waited_s) {
     } catch (const EnvironmentError& error) {  // the card does not open
       ended.result.outcome = outcome_of(OutcomeKind::device_lost, error.what());
     }
-    if (!cards_.is_lost(lease->card(), ended.result.outcome)) return;
   }
+  if (!cards_.is_lost(lease->card(), ended.result.outcome)) return;
+  lease.reset();
+  measure_on_card(cards_.line_up(), ended, waited_s);
 }
 
 void WorkerRunner::note_answer(protocol::MeasureAnswer answer, TrialResult& result) const {
