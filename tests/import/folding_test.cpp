@@ -252,6 +252,25 @@ TEST(Folding, OneConstantIsDataAndAxes) {
   EXPECT_EQ(shape_of_reshaped(model), (Shape{24}));
 }
 
+/// Products with one weight of 8 MiB that the file does not hold but computes.
+ModelBuilder with_readers_of_one_constant(int readers) {
+  ModelBuilder model;
+  model.constant<int64_t>("shape", {2}, {1024, 2048});
+  model.node("ConstantOfShape", {"shape"}, {"w"});
+  for (int i = 0; i < readers; ++i) {
+    const std::string number = std::to_string(i);
+    model.input("x" + number, onnx_type<float>(), {1, 1024});
+    model.node("MatMul", {"x" + number, "w"}, {"y" + number});
+    model.output("y" + number);
+  }
+  return model;
+}
+
+TEST(Folding, AComputedConstantIsNotHeldByAnyNumberOfNodes) {
+  EXPECT_EQ(with_readers_of_one_constant(4).refusal(), "");
+  EXPECT_THAT(with_readers_of_one_constant(12).refusal(), AllOf(HasSubstr("node_y8"), HasSubstr("\"w\" of 8388608")));
+}
+
 TEST(Branches, OthersAreRefusedByName) {
   ModelBuilder model = with_branches();
   model.input("condition", kUint8, {1});

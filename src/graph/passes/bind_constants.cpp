@@ -1,5 +1,6 @@
 // Pass: constants among the inputs of float32 steps become their values; a graph output that is a constant gets a step
 // that writes it.
+#include "src/graph/passes/constant_copies.h"
 #include "src/graph/passes/passes.h"
 #include "src/graph/passes/real_step.h"
 
@@ -15,8 +16,13 @@ void bind_constants(Graph& graph) {
     append_constant(graph, output.tensor, written, {});
     output.tensor = written;
   }
+  ConstantCopies copies(graph);
   for (Node& node : graph.nodes) {
-    if (node.kind == NodeKind::step && node.workload.is_real()) place_constants(graph, node);
+    if (node.kind != NodeKind::step || !node.workload.is_real()) continue;
+    for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
+      if (becomes_value(graph, node, slot)) copies.add(node.inputs[slot], node);
+    }
+    place_constants(graph, node);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/graph/passes/chain.h"
+#include "src/graph/passes/constant_copies.h"
 #include "src/graph/passes/passes.h"
 
 namespace warpwright {
@@ -110,10 +111,11 @@ const Node* weight_dequantize(const Graph& graph, const GraphIndex& index, const
   return w->quantization.per_tensor() || w->quantization.axis == axis ? w : nullptr;
 }
 
-void fold(Graph& graph, const GraphIndex& index, Node& node) {
+void fold(Graph& graph, const GraphIndex& index, ConstantCopies& copies, Node& node) {
   const auto x = dequantized_codes(graph, index, node.inputs[0]);
   const Node* w = weight_dequantize(graph, index, node);
   if (!x || !w || !(node.alpha > 0)) return;
+  copies.add(w->inputs[0], node);
   Node product = node;
   product.kind = NodeKind::product;
   product.workload.kind = node.kind == NodeKind::conv ? OpKind::conv2d : OpKind::dense;
@@ -236,8 +238,9 @@ class MatmulFolding {
 
 void fold_products(Graph& graph) {
   const GraphIndex index(graph);
+  ConstantCopies copies(graph);
   for (Node& node : graph.nodes) {
-    if (node.kind == NodeKind::conv || node.kind == NodeKind::gemm) fold(graph, index, node);
+    if (node.kind == NodeKind::conv || node.kind == NodeKind::gemm) fold(graph, index, copies, node);
   }
   MatmulFolding(graph).run();
   remove_dead_nodes(graph);

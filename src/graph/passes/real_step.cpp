@@ -199,6 +199,11 @@ void append_constant(Graph& graph, TensorId constant, TensorId output, const std
   graph.nodes.push_back(std::move(node));
 }
 
+bool becomes_value(const Graph& graph, const Node& node, size_t slot) {
+  const bool may = node.is_step(OpKind::map) || value_name(node.workload.kind, slot) != nullptr;
+  return may && graph.is_constant(node.inputs[slot]);
+}
+
 void place_constants(const Graph& graph, Node& node) {
   if (node.is_step(OpKind::map)) {
     place_map(graph, node, true);

@@ -11,6 +11,9 @@ namespace warpwright {
 /// workload are set.
 void place_constants(const Graph& graph, Node& node);
 
+/// Whether input number `slot` is a constant for which that is so.
+bool becomes_value(const Graph& graph, const Node& node, size_t slot);
+
 /// Whether the model may still ask for the output of the node as a constant; it counts from then on.
 bool may_hold(Graph& graph, const Node& node);
 
