@@ -25,8 +25,12 @@ struct Options {
   std::string model;
   std::vector<std::string> shapes;
   std::string after, target = "rtx4090";
-  bool json = false, verbose = false, nodes = false;
+  bool json = false, verbose = false, nodes = false, skip_unsupported = false;
 };
+
+Unsupported unsupported(const Options& options) {
+  return options.skip_unsupported ? Unsupported::skipped : Unsupported::refused;
+}
 
 /// What one family says to a Workload.
 struct FamilyAnswer {
@@ -101,7 +105,7 @@ Json task_json(const Task& task, const std::vector<FamilyAnswer>& answers) {
 }
 
 int print_graph(const Options& options) {
-  Graph graph = import_onnx(options.model, parse_shapes(options.shapes));
+  Graph graph = import_onnx(options.model, parse_shapes(options.shapes), unsupported(options)).graph;
   run_passes(graph, options.after);
   if (options.json) {
     fmt::print("{}\n", json_document(Json{
@@ -163,7 +167,8 @@ std::string shares_text(const Program& program) {
 int extract(const Options& options) {
   if (!options.after.empty()) return print_graph(options);
   const Target target = build_target(options.target).target;
-  const Model model = read_model(options.model, parse_shapes(options.shapes));
+  const Model model = read_model(options.model, parse_shapes(options.shapes), unsupported(options));
+  warn_of_left_out(model);
   const std::vector<Task> tasks = extract_tasks(model.program);
   Table table({"task", "workload", ">weight", "families", ">configs", ">multiply-adds", "first ONNX nodes"});
   Json list = Json::array();
@@ -185,6 +190,7 @@ int extract(const Options& options) {
                                           {"multiply_adds", multiply_adds},
                                           {"precisions", shares_json(model.program)},
                                           {"onnx_nodes", nodes_json(model)},
+                                          {"left_out", model.left_out},
                                           {"tasks", list}}));
     return kDone;
   }
@@ -210,6 +216,8 @@ VerbBody extract_verb(CLI::App& app) {
                "say of every family how many Configs it has for a task, or why it has none");
   app.add_flag("--nodes", options->nodes,
                "say of every ONNX node whether it is in 8 bits or in float32, and why not in 8 bits");
+  app.add_flag("--skip-unsupported", options->skip_unsupported,
+               "the tasks of what is left without nodes that cannot be taken");
   app.add_flag("--json", options->json, "print JSON, the answer of every family included");
   return [options] { return extract(*options); };
 }

@@ -12,21 +12,30 @@
 #include "src/core/error.h"
 #include "src/core/file.h"
 #include "src/core/hash.h"
+#include "src/core/log.h"
 #include "src/graph/lowering.h"
-#include "src/import/import.h"
 #include "src/import/input_shapes.h"
 
 namespace warpwright {
 
-Model read_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes) {
+Model read_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes,
+                 Unsupported unsupported) {
   if (is_package(path)) throw UsageError(fmt::format("{}: is a package, a model (.onnx) is asked for", path.string()));
   Model model;
-  Lowered lowered = lower_with_report(import_onnx(path, shapes));
+  ImportedGraph imported = import_onnx(path, shapes, unsupported);
+  Lowered lowered = lower_with_report(std::move(imported.graph));
+  model.left_out = std::move(imported.left_out);
   model.program = std::move(lowered.program);
   model.nodes = std::move(lowered.nodes);
   model.name = path.filename().string();
   model.digest = sha256_of_file(path);
   return model;
+}
+
+void warn_of_left_out(const Model& model) {
+  if (model.left_out.empty()) return;
+  log_warning("{} node{} of the model left out:\n{}", model.left_out.size(),
+              model.left_out.size() == 1 ? " is" : "s are", fmt::join(model.left_out, "\n"));
 }
 
 Model read_model_for(const std::filesystem::path& path, std::map<std::string, Shape> shapes, const TensorMap& inputs) {

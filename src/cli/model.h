@@ -10,6 +10,7 @@
 #include "src/core/tensor.h"
 #include "src/graph/graph.h"
 #include "src/graph/report.h"
+#include "src/import/import.h"
 #include "src/runtime/batches.h"
 #include "src/runtime/package.h"
 
@@ -17,13 +18,17 @@ namespace warpwright {
 
 struct Model {
   Program program;
-  std::vector<NodeReport> nodes;  // what became of each ONNX node
-  std::string name;               // of the file, without folder
-  std::string digest;             // of the file's bytes
+  std::vector<NodeReport> nodes;      // what became of each ONNX node
+  std::string name;                   // of the file, without folder
+  std::string digest;                 // of the file's bytes
+  std::vector<std::string> left_out;  // what cannot be taken and was skipped, for people
 };
 
 /// Throws UsageError for a package in place of a model, and for all that import and lowering refuse.
-Model read_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes);
+Model read_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes,
+                 Unsupported unsupported = Unsupported::refused);
+/// Warns of what was left out of the model.
+void warn_of_left_out(const Model& model);
 
 /// Dynamic dimensions that `shapes` leaves open take the extents of `inputs`.
 Model read_model_for(const std::filesystem::path& path, std::map<std::string, Shape> shapes, const TensorMap& inputs);

@@ -35,7 +35,7 @@ struct Options {
   int64_t trials = 0, more = 0, trials_per_task = 0;
   int patience = 64, jobs = 0;
   uint64_t seed = 1;
-  bool only_misses = false, dry_run = false, json = false;
+  bool only_misses = false, dry_run = false, json = false, skip_unsupported = false;
 };
 
 /// What is tuned: a model's tasks, or those of a list.
@@ -61,7 +61,9 @@ Subject read_subject(const Options& options) {
     subject.digest = sha256_hex(read_file(options.tasks_from));
     for (ListedTask& each : listed) subject.tasks.push_back(std::move(each.task));
   } else {
-    const Model model = read_model(options.model, parse_shapes(options.shapes));
+    const Model model = read_model(options.model, parse_shapes(options.shapes),
+                                   options.skip_unsupported ? Unsupported::skipped : Unsupported::refused);
+    warn_of_left_out(model);
     subject.name = model.name;
     subject.digest = model.digest;
     subject.shapes = shapes_json(model.program);
@@ -104,6 +106,7 @@ Json limits_json(const TuneLimits& limits, const Options& options, const Subject
   if (!options.filter.tasks.empty()) json["task"] = options.filter.tasks;
   if (!options.filter.operators.empty()) json["op"] = options.filter.operators;
   if (options.only_misses) json["only_misses"] = true;
+  if (options.skip_unsupported) json["skip_unsupported"] = true;
   if (!options.model.empty() && !options.tasks_from.empty())
     json["tasks_from"] = sha256_hex(read_file(options.tasks_from));
   return json;
@@ -386,6 +389,8 @@ VerbBody tune_verb(CLI::App& app) {
   app.add_option("--jobs", options->jobs, "worker processes (default: one a core)")->check(count_from(0, kMostJobs));
   app.add_option("--nvrtc", options->nvrtc, "path of libnvrtc");
   app.add_option("--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224")->allow_extra_args(false);
+  app.add_flag("--skip-unsupported", options->skip_unsupported,
+               "tune what is left of the model without nodes that cannot be taken");
   app.add_flag("--dry-run", options->dry_run, "print the plan and stop: one trial is made, nothing is recorded");
   app.add_flag("--json", options->json, "print JSON");
   return [options, &app] {

@@ -12,6 +12,7 @@
 #include "src/core/error.h"
 #include "src/core/half.h"
 #include "src/graph/graph.h"
+#include "src/import/attributes.h"
 #include "src/import/onnx_file.h"
 
 namespace warpwright {
@@ -194,6 +195,33 @@ OnnxConstant read_constant(const onnx::TensorProto& proto, const std::string& na
   std::string bytes = proto.has_raw_data() ? proto.raw_data() : field_bytes(proto, name);
   check_size(static_cast<int64_t>(bytes.size()));
   return {name, constant.type, constant.shape, std::move(bytes)};
+}
+
+OnnxConstant constant_of_node(const onnx::NodeProto& node, const std::filesystem::path& folder) {
+  if (node.output_size() != 1 || node.output(0).empty()) throw UsageError("the node has no output");
+  Attributes attributes(node);
+  onnx::TensorProto made;
+  const onnx::TensorProto* value = attributes.tensor("value");
+  if (value == nullptr) {
+    value = &made;
+    made.set_data_type(kFloat32);
+    if (attributes.has("value_float")) made.add_float_data(attributes.real("value_float", 0));
+    if (attributes.has("value_int")) {
+      made.set_data_type(kInt64);
+      made.add_int64_data(attributes.integer("value_int", 0));
+    }
+    if (attributes.has("value_floats")) {
+      for (float real : attributes.reals("value_floats")) made.add_float_data(real);
+      made.add_dims(made.float_data_size());
+    }
+    if (attributes.has("value_ints")) {
+      made.set_data_type(kInt64);
+      for (int64_t integer : attributes.integers("value_ints")) made.add_int64_data(integer);
+      made.add_dims(made.int64_data_size());
+    }
+  }
+  attributes.check_all_asked();
+  return read_constant(*value, node.output(0), folder);
 }
 
 namespace {

@@ -73,6 +73,9 @@ size_t element_bytes(int type);
 OnnxConstant read_constant(const onnx::TensorProto& proto, const std::string& name, const std::filesystem::path& folder,
                            const std::optional<FileRange>& raw_data = std::nullopt);
 
+/// What a node Constant holds. Throws UsageError as read_constant does, and for forms of values that are not read.
+OnnxConstant constant_of_node(const onnx::NodeProto& node, const std::filesystem::path& folder);
+
 /// The element type of ONNX's number; nothing for types that tensors cannot have here.
 std::optional<DType> dtype_of(int type);
 /// As a tensor of the project. Throws UsageError that names it unless its type is one of the project's.

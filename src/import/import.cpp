@@ -43,10 +43,15 @@ constexpr int64_t kInlinedBytes = int64_t{64} << 20, kInlinedBytesForEach = 64;
 
 class Importer {
  public:
-  Importer(const OnnxFile& file, std::filesystem::path folder, const ShapeBindings& shapes)
-      : model_(file.model), raw_data_(file.raw_data), folder_(std::move(folder)), shapes_(shapes), tensors_(graph_) {}
+  Importer(const OnnxFile& file, std::filesystem::path folder, const ShapeBindings& shapes, Unsupported unsupported)
+      : model_(file.model),
+        raw_data_(file.raw_data),
+        folder_(std::move(folder)),
+        shapes_(shapes),
+        skips_(unsupported == Unsupported::skipped),
+        tensors_(graph_) {}
 
-  Graph run() {
+  ImportedGraph run() {
     const int64_t opset = default_opset(model_);
     const std::vector<int> order = sorted_nodes(model_.graph());
     for (int i = 0; i < model_.graph().initializer_size(); ++i) {
@@ -56,13 +61,24 @@ class Importer {
     find_reads();
     left_inlined_bytes_ = kInlinedBytes + kInlinedBytesForEach * node_bytes();
     add_inputs();
-    for (int index : order) take_node(model_.graph().node(index), opset);
-    if (!faults_.empty()) {
-      throw UsageError(fmt::format("the model has {} part{} that cannot be taken:\n{}", faults_.size(),
-                                   faults_.size() == 1 ? "" : "s", fmt::join(faults_, "\n")));
+    for (int index : order) {
+      const size_t faults = faults_.size();
+      take_node(model_.graph().node(index), opset);
+      if (skips_) bridge(model_.graph().node(index), faults < faults_.size());
+    }
+    if (!faults_.empty() && !skips_) {
+      throw UsageError(
+          fmt::format("the model has {} part{} that cannot be taken:\n{}\n"
+                      "extract and tune take the rest with --skip-unsupported",
+                      faults_.size(), faults_.size() == 1 ? "" : "s", fmt::join(faults_, "\n")));
     }
     add_outputs();
-    return std::move(graph_);
+    for (const std::string& name : loose_ends_) add_loose_end(name);
+    if (graph_.outputs.empty() && !faults_.empty()) {
+      throw UsageError(
+          fmt::format("nothing is left of the model without what cannot be taken:\n{}", fmt::join(faults_, "\n")));
+    }
+    return {std::move(graph_), std::move(faults_)};
   }
 
  private:
@@ -118,7 +134,11 @@ class Importer {
           fmt::format("  graph input \"{}\": {} tensors are not supported", name, element_type_name(type.elem_type())));
       return;
     }
-    const TensorId id = graph_.add_tensor(name, *dtype, bound_shape(name, type));
+    add_input(name, *dtype, bound_shape(name, type));
+  }
+
+  void add_input(const std::string& name, DType dtype, Shape shape) {
+    const TensorId id = graph_.add_tensor(name, dtype, std::move(shape));
     try {
       check_shape(graph_.tensor(id).shape);
     } catch (const UsageError& error) {
@@ -182,7 +202,7 @@ class Importer {
     const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
     try {
       if (const auto* function = called_function(model_, node)) return take_call(*function, node, opset);
-      if (domain.empty() && node.op_type() == "Constant") return take_constant(node);
+      if (domain.empty() && node.op_type() == "Constant") return add_constant(constant_of_node(node, folder_));
       const bool is_if = domain.empty() && node.op_type() == "If";
       graph_.onnx_nodes.push_back({display_name(node), node.op_type()});
       const ImportOperator import = find_operator(domain, node.op_type());
@@ -276,6 +296,50 @@ class Importer {
     }
   }
 
+  /// Where a node is left out: inputs of the graph in place of what it writes, if the file declares them, and outputs
+  /// of the graph of what it reads.
+  void bridge(const onnx::NodeProto& node, bool is_fault) {
+    bool is_whole = !is_fault;
+    for (const std::string& output : node.output())
+      is_whole = is_whole && (output.empty() || tensors_.is_known(output));
+    if (is_whole) return;
+    if (!is_fault)
+      faults_.push_back(fmt::format("  node '{}' ({}): hangs on what is left out", display_name(node), node.op_type()));
+    for (const std::string& name : tensors_read(node)) loose_ends_.insert(name);
+    for (const std::string& output : node.output()) {
+      tensors_.forget(output);
+      const auto declared = std::find_if(model_.graph().value_info().begin(), model_.graph().value_info().end(),
+                                         [&](const onnx::ValueInfoProto& info) { return info.name() == output; });
+      if (!output.empty() && declared != model_.graph().value_info().end()) stand_in(*declared);
+    }
+  }
+
+  /// An input of the graph in place of what is left out; nothing where the file leaves type or shape open.
+  void stand_in(const onnx::ValueInfoProto& declared) {
+    const auto& type = declared.type().tensor_type();
+    const auto dtype = dtype_of(type.elem_type());
+    if (!dtype || !type.has_shape()) return;
+    Shape shape;
+    for (const auto& dim : type.shape().dim()) {
+      const auto bound = symbols_.find(dim.dim_param());
+      if (!dim.has_dim_value() && bound == symbols_.end()) return;
+      shape.push_back(dim.has_dim_value() ? dim.dim_value() : bound->second);
+    }
+    add_input(declared.name(), *dtype, std::move(shape));
+  }
+
+  void add_loose_end(const std::string& name) {
+    if (!tensors_.is_known(name) || tensors_.constant(name)) return;
+    const TensorId id = tensors_.id(name);
+    const bool is_output = std::any_of(graph_.outputs.begin(), graph_.outputs.end(),
+                                       [&](const GraphOutput& output) { return output.name == name; });
+    if (!is_output && !is_input(id) && !tensors_.is_derived_from_constants(id)) graph_.outputs.push_back({name, id});
+  }
+
+  bool is_input(TensorId id) const {
+    return std::find(graph_.inputs.begin(), graph_.inputs.end(), id) != graph_.inputs.end();
+  }
+
   /// Whatever is read must be there now.
   void check_outputs(const onnx::NodeProto& node) const {
     for (int i = 1; i < node.output_size(); ++i) {
@@ -292,37 +356,11 @@ class Importer {
     for (const auto& output : model_.graph().output()) reads_.insert(output.name());
   }
 
-  void take_constant(const onnx::NodeProto& node) {
-    if (node.output_size() != 1 || node.output(0).empty()) throw UsageError("the node has no output");
-    const std::string& name = node.output(0);
-    Attributes attributes(node);
-    if (const onnx::TensorProto* value = attributes.tensor("value")) {
-      add_constant(read_constant(*value, name, folder_));
-    } else {
-      onnx::TensorProto proto;
-      proto.set_data_type(kFloat32);
-      if (attributes.has("value_float")) proto.add_float_data(attributes.real("value_float", 0));
-      if (attributes.has("value_int")) {
-        proto.set_data_type(kInt64);
-        proto.add_int64_data(attributes.integer("value_int", 0));
-      }
-      if (attributes.has("value_floats")) {
-        for (float real : attributes.reals("value_floats")) proto.add_float_data(real);
-        proto.add_dims(proto.float_data_size());
-      }
-      if (attributes.has("value_ints")) {
-        proto.set_data_type(kInt64);
-        for (int64_t integer : attributes.integers("value_ints")) proto.add_int64_data(integer);
-        proto.add_dims(proto.int64_data_size());
-      }
-      add_constant(read_constant(proto, name, folder_));
-    }
-    attributes.check_all_asked();
-  }
-
   void add_outputs() {
     for (const auto& output : model_.graph().output()) {
-      if (!tensors_.is_known(output.name())) {
+      const bool is_known = tensors_.is_known(output.name());
+      if (!faults_.empty() && (!is_known || is_input(tensors_.id(output.name())))) continue;  // left out
+      if (!is_known) {
         throw UsageError(fmt::format("graph output \"{}\" hangs on a tensor that nothing writes", output.name()));
       }
       TensorId id = tensors_.id(output.name());
@@ -344,20 +382,26 @@ class Importer {
   const std::vector<std::optional<FileRange>>& raw_data_;
   const std::filesystem::path folder_;
   const ShapeBindings& shapes_;
+  const bool skips_;  // what cannot be taken
   Graph graph_;
   ImportedTensors tensors_;
   std::map<std::string, int64_t> symbols_;
   std::set<std::string> reads_;
   std::vector<std::string> faults_;
-  int calls_ = 0;  // of functions, one in the other
+  std::set<std::string> loose_ends_;  // read by what is left out
+  int calls_ = 0;                     // of functions, one in the other
   int64_t left_inlined_bytes_ = 0;
 };
 
 }  // namespace
 
 Graph import_onnx(const std::filesystem::path& path, const ShapeBindings& shapes) {
+  return import_onnx(path, shapes, Unsupported::refused).graph;
+}
+
+ImportedGraph import_onnx(const std::filesystem::path& path, const ShapeBindings& shapes, Unsupported unsupported) {
   const OnnxFile file = read_onnx(path);
-  return Importer(file, path.parent_path(), shapes).run();
+  return Importer(file, path.parent_path(), shapes, unsupported).run();
 }
 
 }  // namespace warpwright

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "src/core/tensor.h"
 #include "src/graph/graph.h"
@@ -16,5 +17,17 @@ using ShapeBindings = std::map<std::string, Shape>;
 /// Throws UsageError: not ONNX, truncated, operators that are not taken (all listed with their nodes in one message), a
 /// dynamic shape without a binding, a binding for an unknown input.
 Graph import_onnx(const std::filesystem::path& path, const ShapeBindings& shapes);
+
+enum class Unsupported { refused, skipped };
+
+struct ImportedGraph {
+  Graph graph;
+  std::vector<std::string> left_out;  // for people: each node with operator and reason
+};
+
+/// With `skipped` what cannot be taken is left out, and what hangs on it as far as the file does not declare the type
+/// and shape of a tensor between: such tensors become inputs of the graph, what only left out nodes read becomes
+/// outputs. Good for tuning, not for running. Throws as above, and UsageError when nothing is left.
+ImportedGraph import_onnx(const std::filesystem::path& path, const ShapeBindings& shapes, Unsupported unsupported);
 
 }  // namespace warpwright

@@ -23,6 +23,10 @@ class ImportedTensors {
   void add(const std::string& name, TensorId id) { ids_[name] = id; }
   /// `name` is another name of `other`, constants included.
   void alias(const std::string& name, const std::string& other);
+  void forget(const std::string& name) {
+    ids_.erase(name);
+    constants_.erase(name);
+  }
   bool is_known(const std::string& name) const { return ids_.count(name) || constants_.count(name); }
   /// The constant of this name, or null.
   const OnnxConstant* constant(const std::string& name) const;

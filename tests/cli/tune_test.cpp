@@ -1,4 +1,4 @@
-// `tune` as users run it: plan, filters, several devices, one process a run, and fault tests T04, S1 and S2.
+// `tune` as users run it: plan, filters, several devices, one process a run, and fault tests T04, S1, S2 and S5.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "src/core/file.h"
@@ -229,6 +230,34 @@ TEST_F(TuneTest, S2TinySpaceSaysExhausted) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("ended: exhausted"));
   EXPECT_LT(records(path("d.db")), 100);
+}
+
+TEST_F(TuneTest, S5WhatIsLeftOfAModelIsTuned) {
+  const std::string whole = (test_data() / "models/digits_qat/model.onnx").string(), odd = path("odd.onnx");
+  std::string bytes = read_file(whole);
+  const std::string known = "Flatten", unknown = "Flutter";
+  for (size_t at = 0; (at = bytes.find(known, at)) != std::string::npos;) bytes.replace(at, known.size(), unknown);
+  write_file(odd, bytes);
+  const std::vector<std::string> shape{"--shape", "image=1,1,8,8"};
+  const ProgramResult refused = run({"tune", odd, shape[0], shape[1], "--db", path("d.db"), "--device", kDevice});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("'flatten' (Flutter)"));
+  EXPECT_THAT(refused.err, HasSubstr("--skip-unsupported"));
+
+  std::set<std::string> all;
+  const Json extracted = json({"extract", whole, shape[0], shape[1]});
+  for (const Json& task : extracted["tasks"]) all.insert(task["key"]);
+  const Json left = json({"extract", odd, shape[0], shape[1], "--skip-unsupported"});
+  EXPECT_EQ(left["left_out"].size(), 4u) << left["left_out"];  // and the Gemm, Q and DQ that hang on it
+  size_t shared = 0;
+  for (const Json& task : left["tasks"]) shared += all.count(task["key"]);
+  EXPECT_EQ(shared, all.size() - 2);  // without the dense layer and the last DequantizeLinear
+
+  const Json tuned = json({"tune", odd, shape[0], shape[1], "--skip-unsupported", "--db", path("d.db"), "--device",
+                           kDevice, "--trials-per-task", "1"});
+  EXPECT_THAT(err_, HasSubstr("left out"));
+  EXPECT_EQ(tuned["tasks"].size(), left["tasks"].size());
+  for (const Json& task : tuned["tasks"]) EXPECT_GT(task["ok"].get<int>(), 0) << task.dump();
 }
 
 }  // namespace

@@ -116,13 +116,16 @@ class ModelSubject : public Subject {
     std::ofstream(path, std::ios::binary) << bytes;
   }
 
+  /// What is left of a model that is refused is read as well.
   void read(const std::filesystem::path& path) const override {
-    const Program program = lower(import_onnx(path, bindings_for(path)));
+    ImportedGraph imported = import_onnx(path, bindings_for(path), Unsupported::skipped);
+    const Program program = lower(std::move(imported.graph));
     for (const Task& task : extract_tasks(program)) {
       to_json(task.workload);
       if (asked_.insert(task.key)) ask_families(task.workload, task.key);
     }
     if (is_small(program)) run(program);
+    if (!imported.left_out.empty()) throw UsageError(imported.left_out.front());
   }
 
  private:
