@@ -147,13 +147,25 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-std::string output_file_name(const std::string& output) {
+std::string safe_file_name(const std::string& text) {
   std::string name;
-  for (unsigned char letter : output) {
+  for (unsigned char letter : text) {
     const bool safe = std::isalnum(letter) || letter == '.' || letter == '_' || letter == '-';
     name += safe ? static_cast<char>(letter) : '_';
   }
-  return name + ".npy";
+  return name;
+}
+
+std::string output_file_name(const std::string& output) { return safe_file_name(output) + ".npy"; }
+
+void make_output_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!std::filesystem::is_directory(folder)) {
+    throw EnvironmentError(fmt::format("{}: the output folder cannot be made: {}", folder.string(),
+                                       error ? error.message() : "a file is in its place"));
+  }
+  check_can_write(folder / "output.npy");
 }
 
 void refuse_overwrite(const std::filesystem::path& output, const Paths& inputs) {

@@ -38,8 +38,12 @@ double seconds_until(const std::string& text);
 /// `2:05`, `1:02:05`.
 std::string clock_text(double seconds);
 
+/// What is unsafe in a file name becomes `_`. A name of dots alone stays one: put something beside it.
+std::string safe_file_name(const std::string& text);
 /// NAME.npy with what is unsafe in a file name as `_`.
 std::string output_file_name(const std::string& output);
+/// Makes the folder where it is missing. Throws EnvironmentError when it cannot be made or written.
+void make_output_folder(const std::filesystem::path& folder);
 
 /// Throws UsageError when `output` is one of the files that the verb reads.
 void refuse_overwrite(const std::filesystem::path& output, const Paths& inputs);

@@ -1,6 +1,7 @@
 // warpwright bench: the time of a package, whole and by kernel, or of two packages side by side.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -12,14 +13,15 @@
 #include "src/core/error.h"
 #include "src/core/half.h"
 #include "src/core/json_text.h"
+#include "src/core/verdict.h"
 #include "src/device/device.h"
 #include "src/runtime/session.h"
 
 namespace warpwright {
 namespace {
 
-/// Two packages take turns this often, so that a drift of the clocks meets both.
-constexpr int kRounds = 3;
+/// Two packages take turns this often, so that a drift of the clocks meets both. Estimates of a virtual device repeat.
+constexpr int kRounds = 10;
 
 struct Options {
   std::string package, other, device = "auto";
@@ -72,10 +74,14 @@ struct Loaded {
   Session session;
 };
 
+/// Of runs one after the other, each of one batch.
+double runs_per_second(const std::vector<double>& samples) { return 1e6 / median(samples); }
+
 Json summary_json(const std::vector<double>& samples) {
   return {{"median_us", median(samples)},
           {"p90_us", percentile(samples, 0.9)},
           {"p99_us", percentile(samples, 0.99)},
+          {"runs_per_second", runs_per_second(samples)},
           {"samples", samples.size()}};
 }
 
@@ -124,38 +130,66 @@ int bench_one(const Options& options, Device& device, const TimingOptions& timin
   }
   table.print();
   fmt::print(
-      "kernels {:.2f} us + between kernels {:.2f} us = total {:.2f} us (median of {}; p90 {:.2f}, p99 {:.2f}){}\n", sum,
-      total - sum, total, samples.size(), percentile(samples, 0.9), percentile(samples, 0.99),
-      estimate ? "; times are estimates of the virtual device" : "");
+      "kernels {:.2f} us + between kernels {:.2f} us = total {:.2f} us (median of {}; p90 {:.2f}, p99 {:.2f}), "
+      "{:.1f} runs/s{}\n",
+      sum, total - sum, total, samples.size(), percentile(samples, 0.9), percentile(samples, 0.99),
+      runs_per_second(samples), estimate ? "; times are estimates of the virtual device" : "");
   return kDone;
 }
 
-int bench_two(const Options& options, Device& device, const TimingOptions& timing) {
+/// Times of two packages that took turns, another one first in each round.
+struct Turns {
+  std::vector<double> first_us, second_us;              // all samples
+  std::vector<double> first_by_round, second_by_round;  // their medians
+};
+
+Turns take_turns(const Options& options, Device& device, const TimingOptions& timing, int rounds) {
   Loaded first(options.package, device), second(options.other, device);
-  std::vector<double> ours, theirs;
-  for (int round = 0; round < kRounds; ++round) {
-    for (double sample : samples_of(first.session.time(timing), options.package)) ours.push_back(sample);
-    for (double sample : samples_of(second.session.time(timing), options.other)) theirs.push_back(sample);
+  Turns turns;
+  const auto take = [&](Loaded& loaded, const std::string& path, std::vector<double>& all,
+                        std::vector<double>& by_round) {
+    const std::vector<double> samples = samples_of(loaded.session.time(timing), path);
+    all.insert(all.end(), samples.begin(), samples.end());
+    by_round.push_back(median(samples));
+  };
+  for (int round = 0; round < rounds; ++round) {
+    const bool second_begins = round % 2 == 1;
+    if (second_begins) take(second, options.other, turns.second_us, turns.second_by_round);
+    take(first, options.package, turns.first_us, turns.first_by_round);
+    if (!second_begins) take(second, options.other, turns.second_us, turns.second_by_round);
   }
-  const double ratio = median(ours) / median(theirs);
+  return turns;
+}
+
+int bench_two(const Options& options, Device& device, const TimingOptions& timing) {
   const bool estimate = device.evidence() == Evidence::virtual_device;
+  const Turns turns = take_turns(options, device, timing, estimate ? 1 : kRounds);
+  const PairedGain ratio = paired_gain(turns.first_by_round, turns.second_by_round);
   if (options.json) {
-    fmt::print("{}\n", json_document(Json{{"schema", "warpwright.bench/1"},
-                                          {"device", device.description()},
-                                          {"estimate", estimate},
-                                          {"packages",
-                                           {{{"path", options.package}, {"total", summary_json(ours)}},
-                                            {{"path", options.other}, {"total", summary_json(theirs)}}}},
-                                          {"ratio", ratio}}));
+    Json document{{"schema", "warpwright.bench/1"},
+                  {"device", device.description()},
+                  {"estimate", estimate},
+                  {"packages",
+                   {{{"path", options.package}, {"total", summary_json(turns.first_us)}},
+                    {{"path", options.other}, {"total", summary_json(turns.second_us)}}}},
+                  {"ratio", ratio.gain}};
+    if (!estimate) document["ratio_interval"] = {ratio.low, ratio.high};
+    fmt::print("{}\n", json_document(document));
     return kDone;
   }
-  Table table({"package", estimate ? ">est. us" : ">us", ">p90", ">p99"});
-  for (const auto& [path, samples] : {std::pair(options.package, ours), std::pair(options.other, theirs)}) {
-    table.add({path, us_text(median(samples)), us_text(percentile(samples, 0.9)), us_text(percentile(samples, 0.99))});
+  Table table({"package", estimate ? ">est. us" : ">us", ">p90", ">p99", ">runs/s"});
+  for (const auto& [path, samples] :
+       {std::pair(options.package, turns.first_us), std::pair(options.other, turns.second_us)}) {
+    table.add({path, us_text(median(samples)), us_text(percentile(samples, 0.9)), us_text(percentile(samples, 0.99)),
+               fmt::format("{:.1f}", runs_per_second(samples))});
   }
   table.print();
-  fmt::print("first / second = {:.3f}, {} turns each{}\n", ratio, kRounds,
-             estimate ? "; times are estimates of the virtual device" : "");
+  if (estimate) {
+    fmt::print("first / second = {:.3f}; times are estimates of the virtual device, which repeat\n", ratio.gain);
+  } else {
+    fmt::print("first / second = {:.3f}, 95 % interval {:.3f} to {:.3f}, {} turns each{}\n", ratio.gain, ratio.low,
+               ratio.high, ratio.rounds, ratio.low <= 1 && ratio.high >= 1 ? ": no difference shown" : "");
+  }
   return kDone;
 }
 

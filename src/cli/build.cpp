@@ -7,6 +7,7 @@
 #include "src/cli/arguments.h"
 #include "src/cli/build_databases.h"
 #include "src/cli/build_gates.h"
+#include "src/cli/build_lock.h"
 #include "src/cli/build_report.h"
 #include "src/cli/model.h"
 #include "src/cli/signals.h"
@@ -102,19 +103,20 @@ struct Earlier {
   std::map<std::string, std::string> cubins;  // by workload key
 };
 
-/// What was built before: the package that -o replaces, else the lock.
+/// What was built before: the lock, else the package that -o replaces.
 std::optional<Earlier> earlier_build(const Options& options, const LockFile& lock, const BuildTarget& target) {
-  if (!options.output.empty() && is_package(options.output)) {
-    try {
-      return Earlier{options.output, PackageFile(options.output).cubin_hashes(key(target.target))};
-    } catch (const UsageError& error) {
-      log_warning("{}; it is replaced", error.what());
-    }
+  if (!options.lock.empty()) {
+    Earlier earlier{options.lock, {}};
+    for (const auto& [workload_key, entry] : lock.entries()) earlier.cubins[workload_key] = entry.code.cubin;
+    return earlier;
   }
-  if (options.lock.empty()) return std::nullopt;
-  Earlier earlier{options.lock, {}};
-  for (const auto& [workload_key, entry] : lock.entries()) earlier.cubins[workload_key] = entry.code.cubin;
-  return earlier;
+  if (!is_package(options.output)) return std::nullopt;
+  try {
+    return Earlier{options.output, PackageFile(options.output).cubin_hashes(key(target.target))};
+  } catch (const UsageError& error) {
+    log_warning("{}; it is replaced", error.what());
+    return std::nullopt;
+  }
 }
 
 int unchanged_cubins(const Plan& plan, const Earlier& earlier) {
@@ -179,7 +181,6 @@ void write_build(const Options& options, const Model& model, const LockFile& loc
   document["package"] = options.output;
   document["digest"] = PackageFile(options.output).digest();
   if (earlier) document["unchanged_cubins"] = unchanged_cubins(plan, *earlier);
-  if (!options.lock.empty()) document["locked_code"] = lock_statements(plan, lock);
   if (options.json) return;
   print_kernels(model.program, plan);
   print_rungs(plan, judged.coverage);
@@ -188,6 +189,7 @@ void write_build(const Options& options, const Model& model, const LockFile& loc
     const int unchanged = unchanged_cubins(plan, *earlier);
     fmt::print("{} of {} cubins unchanged since {}{}\n", unchanged, plan.kernels.size(), earlier->name,
                options.lock.empty() ? "" : ", weights repacked");
+    if (!options.lock.empty()) print_changed_cubins(model.program, plan, lock);
   }
   fmt::print("{} {}\n", options.output, document["digest"].get<std::string>());
 }
@@ -200,6 +202,7 @@ int build(const Options& options) {
   const Model model = read_model(options.model, parse_shapes(options.shapes));
   Judged judged{choose_plan(options, lock, model.program, databases), {}, {}};
   judge_again(judged, model.program, gates);
+  if (!options.lock.empty()) warn_of_lock(model.program, judged.plan, lock, options.lock);
   if (!options.misses_out.empty()) write_misses(options.misses_out, judged.plan, judged.report);
   const bool is_built = judged.report.refusal.empty() && !options.dry_run;
   if (is_built) {
@@ -207,6 +210,7 @@ int build(const Options& options) {
     judge_again(judged, model.program, gates);  // what did not compile gave way to a default
   }
   Json document = build_document(model.program, judged.plan, judged.coverage, judged.report);
+  if (!options.lock.empty()) add_lock(document, model.program, judged.plan, lock, is_built);
   if (is_built && judged.report.refusal.empty()) {
     write_build(options, model, lock, judged, document);
   } else if (!options.json) {

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "src/cli/build_lock.h"
 #include "src/cli/table.h"
 #include "src/core/printable.h"
 
@@ -57,14 +58,6 @@ void print_rungs(const Plan& plan, const Coverage& coverage) {
   print_counts(measured, "measured on");
   print_counts(reasons, "not better");
   print_counts(refused, "not used");
-}
-
-std::map<std::string, int> lock_statements(const Plan& plan, const LockFile& lock) {
-  std::map<std::string, int> statements;
-  for (const PlannedKernel& kernel : plan.kernels) {
-    if (const LockEntry* entry = lock.find(kernel.task.key)) ++statements[lock_statement(kernel, *entry)];
-  }
-  return statements;
 }
 
 void print_code(const Plan& plan, const LockFile& lock) {

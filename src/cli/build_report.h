@@ -1,9 +1,6 @@
 // What `build` prints: kernels with rung, evidence and effort, the way of the time over the rungs, and what changed.
 #pragma once
 
-#include <map>
-#include <string>
-
 #include "src/cli/build_gates.h"
 #include "src/compile/coverage.h"
 #include "src/compile/plan.h"
@@ -18,8 +15,6 @@ void print_kernels(const Program& program, const Plan& plan);
 void print_rungs(const Plan& plan, const Coverage& coverage);
 /// Whether the code is the one that was measured and, with a lock, the one that was locked.
 void print_code(const Plan& plan, const LockFile& lock);
-/// How many kernels stand to the lock how, by statement.
-std::map<std::string, int> lock_statements(const Plan& plan, const LockFile& lock);
 
 Json build_document(const Program& program, const Plan& plan, const Coverage& coverage, const GateReport& report);
 

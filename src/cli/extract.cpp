@@ -1,4 +1,4 @@
-// warpwright extract: the tasks of a model, or its graph after a pass.
+// warpwright extract: the tasks of a model, beside those of another one or alone, or its graph after a pass.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -6,6 +6,7 @@
 
 #include "search_space/kernel_family.h"
 #include "src/cli/arguments.h"
+#include "src/cli/extract_diff.h"
 #include "src/cli/model.h"
 #include "src/cli/table.h"
 #include "src/cli/verb.h"
@@ -24,7 +25,7 @@ constexpr int64_t kMostCounted = 1000;
 struct Options {
   std::string model;
   std::vector<std::string> shapes;
-  std::string after, target = "rtx4090";
+  std::string after, old_model, target = "rtx4090";
   bool json = false, verbose = false, nodes = false, skip_unsupported = false;
 };
 
@@ -166,6 +167,10 @@ std::string shares_text(const Program& program) {
 
 int extract(const Options& options) {
   if (!options.after.empty()) return print_graph(options);
+  if (!options.old_model.empty()) {
+    return print_task_diff(options.model, options.old_model, parse_shapes(options.shapes), unsupported(options),
+                           options.json);
+  }
   const Target target = build_target(options.target).target;
   const Model model = read_model(options.model, parse_shapes(options.shapes), unsupported(options));
   warn_of_left_out(model);
@@ -210,12 +215,18 @@ VerbBody extract_verb(CLI::App& app) {
   app.add_option("--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224")->allow_extra_args(false);
   std::string passes;
   for (const std::string& pass : pass_names()) passes += (passes.empty() ? "" : ", ") + pass;
-  app.add_option("--after", options->after, "print the graph after this pass instead: " + passes);
-  app.add_option("--target", options->target, "the card whose spaces are counted")->capture_default_str();
-  app.add_flag("-v,--verbose", options->verbose,
-               "say of every family how many Configs it has for a task, or why it has none");
-  app.add_flag("--nodes", options->nodes,
-               "say of every ONNX node whether it is in 8 bits or in float32, and why not in 8 bits");
+  CLI::Option* after = app.add_option("--after", options->after, "print the graph after this pass instead: " + passes);
+  CLI::Option* diff = app.add_option("--diff", options->old_model,
+                                     "an older model: say which tasks are the same, changed, new or gone since; "
+                                     "--shape binds the inputs of both");
+  diff->excludes(after);
+  CLI::Option* of_spaces[] = {
+      app.add_option("--target", options->target, "the card whose spaces are counted")->capture_default_str(),
+      app.add_flag("-v,--verbose", options->verbose,
+                   "say of every family how many Configs it has for a task, or why it has none"),
+      app.add_flag("--nodes", options->nodes,
+                   "say of every ONNX node whether it is in 8 bits or in float32, and why not in 8 bits")};
+  for (CLI::Option* option : of_spaces) option->excludes(after)->excludes(diff);
   app.add_flag("--skip-unsupported", options->skip_unsupported,
                "the tasks of what is left without nodes that cannot be taken");
   app.add_flag("--json", options->json, "print JSON, the answer of every family included");

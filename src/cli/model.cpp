@@ -34,8 +34,8 @@ Model read_model(const std::filesystem::path& path, const std::map<std::string, 
 
 void warn_of_left_out(const Model& model) {
   if (model.left_out.empty()) return;
-  log_warning("{} node{} of the model left out:\n{}", model.left_out.size(),
-              model.left_out.size() == 1 ? " is" : "s are", fmt::join(model.left_out, "\n"));
+  log_warning("{} node{} of {} left out:\n{}", model.left_out.size(), model.left_out.size() == 1 ? "" : "s", model.name,
+              fmt::join(model.left_out, "\n"));
 }
 
 Model read_model_for(const std::filesystem::path& path, std::map<std::string, Shape> shapes, const TensorMap& inputs) {

@@ -67,16 +67,6 @@ std::map<std::string, std::filesystem::path> output_paths(const Options& options
   return paths;
 }
 
-void make_output_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!std::filesystem::is_directory(folder)) {
-    throw EnvironmentError(fmt::format("{}: the output folder cannot be made: {}", folder.string(),
-                                       error ? error.message() : "a file is in its place"));
-  }
-  check_can_write(folder / "output.npy");
-}
-
 int run(Options options) {
   const auto files = parse_files("--input", options.inputs);
   const bool package = is_package(options.what);

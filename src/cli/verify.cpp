@@ -3,48 +3,30 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "src/cli/arguments.h"
 #include "src/cli/comparison.h"
 #include "src/cli/model.h"
 #include "src/cli/table.h"
+#include "src/cli/tensor_dump.h"
 #include "src/cli/verb.h"
+#include "src/cli/verify_layers.h"
 #include "src/core/error.h"
 #include "src/core/json_text.h"
 #include "src/core/log.h"
 #include "src/device/device.h"
-#include "src/graph/executor.h"
 #include "src/runtime/session.h"
 
 namespace warpwright {
 namespace {
 
 struct Options {
-  std::string model, package, device = "auto";
+  std::string model, package, device = "auto", dump_folder;
   std::vector<std::string> inputs, expected, shapes;
   Tolerance tolerance;
   bool per_layer = false, fast = false, json = false;
 };
-
-/// What the reference gives, and the buffers between the steps of each batch when they are asked for.
-struct ReferenceRun {
-  TensorMap outputs;
-  std::vector<std::vector<Tensor>> buffers;  // by batch and step
-};
-
-ReferenceRun run_reference_on(const Program& program, const TensorMap& inputs, bool keep_buffers) {
-  ReferenceRun run;
-  const int64_t batches = count_batches(program, inputs);
-  for (int64_t i = 0; i < batches; ++i) {
-    std::vector<Tensor> buffers;
-    const auto observe = [&](size_t, const Tensor& buffer) {
-      if (keep_buffers) buffers.push_back(buffer);
-    };
-    append_batch(run.outputs, run_on_reference(program, batch_of(program, inputs, i), observe));
-    run.buffers.push_back(std::move(buffers));
-  }
-  return run;
-}
 
 /// Prints the comparison of whole outputs; true when all are right.
 bool report_outputs(const TensorMap& got, const TensorMap& expected, const Options& options, Json& document) {
@@ -66,73 +48,15 @@ bool report_outputs(const TensorMap& got, const TensorMap& expected, const Optio
   return right;
 }
 
-void check_same_network(const Program& model, const Program& package) {
-  bool same = model.steps.size() == package.steps.size();
-  for (size_t i = 0; same && i < model.steps.size(); ++i) {
-    same = key(model.steps[i].workload) == key(package.steps[i].workload) &&
-           model.steps[i].inputs == package.steps[i].inputs;
-  }
-  if (!same) throw UsageError("--per-layer: the package has other steps than the model; build it from this model");
+void report_layers(const Program& program, const Package& package, const LayerReport& report, const Options& options,
+                   Json& document) {
+  add_layers(document, program, package, report);
+  if (!options.json) print_layers(program, package, report);
 }
 
-/// The tensors that a step reads, as the reference made them.
-std::vector<const Tensor*> inputs_of(const Program& program, size_t step, const std::vector<Tensor>& buffers,
-                                     const TensorMap& batch) {
-  std::vector<const Tensor*> inputs;
-  for (int index : program.steps[step].inputs) {
-    const Tensor* found = nullptr;
-    for (const ProgramPort& port : program.inputs) {
-      if (port.tensor == index) found = &batch.at(port.name);
-    }
-    for (size_t earlier = 0; earlier < step; ++earlier) {
-      if (program.steps[earlier].output == index) found = &buffers[earlier];
-    }
-    if (!found) throw InternalError(fmt::format("step {} reads a tensor that nothing wrote", step));
-    inputs.push_back(found);
-  }
-  return inputs;
-}
-
-/// Each kernel on the reference's inputs; true when all give the reference's output.
-bool report_layers(const Program& program, const Package& package, Session& session, const ReferenceRun& reference,
-                   const TensorMap& inputs, const Options& options, Json& document) {
-  Table table({">step", "workload", "ONNX nodes", ">wrong", "first wrong", "got", "expected", "config"});
-  std::string first;
-  size_t wrong_steps = 0;
-  document["layers"] = Json::array();
-  for (size_t step = 0; step < program.steps.size(); ++step) {
-    const ProgramStep& layer = program.steps[step];
-    for (size_t batch = 0; batch < reference.buffers.size(); ++batch) {
-      const TensorMap cut = batch_of(program, inputs, static_cast<int64_t>(batch));
-      const auto layer_inputs = inputs_of(program, step, reference.buffers[batch], cut);
-      const Tensor got = session.run_step(step, layer_inputs);
-      Tensor expected = reference.buffers[batch][step];
-      expected.shape = got.shape;
-      const Difference difference = compare(fmt::format("step {}", step), got, expected, options.tolerance);
-      if (difference.wrong == 0) continue;
-      ++wrong_steps;
-      if (first.empty()) {
-        first =
-            fmt::format("first wrong kernel: step {} ({}), ONNX nodes {}, config {}", step, layer.workload.summary(),
-                        fmt::join(layer.onnx_nodes, ", "), summary(package.steps[step].config));
-      }
-      table.add({std::to_string(step), layer.workload.summary(), short_list(layer.onnx_nodes),
-                 std::to_string(difference.wrong), index_text(got.shape, difference.first_wrong), difference.got,
-                 difference.expected, summary(package.steps[step].config)});
-      Json row = to_json(difference, got.shape);
-      row.update({{"step", step}, {"batch", batch}, {"onnx_nodes", layer.onnx_nodes}});
-      document["layers"].push_back(row);
-      break;
-    }
-  }
-  if (options.json) return wrong_steps == 0;
-  if (wrong_steps > 0) {
-    table.print();
-    fmt::print("{}\n", first);
-  }
-  fmt::print("{} of {} kernels right on the reference's inputs\n", program.steps.size() - wrong_steps,
-             program.steps.size());
-  return wrong_steps == 0;
+void report_dump(const TensorDump& dump, const Options& options, Json& document) {
+  document["dump"] = {{"folder", dump.folder().string()}, {"files", dump.files()}};
+  if (!options.json) fmt::print("{} files written to {}\n", dump.files().size(), dump.folder().string());
 }
 
 TensorMap expected_outputs(const Options& options) { return read_tensors(parse_files("--expect", options.expected)); }
@@ -150,6 +74,8 @@ bool verify_package(const Options& options, const TensorMap& inputs, Json& docum
   const Package package = load_package(options.package, target_of_device(options.device), inputs);
   count_batches(package.program, inputs);
   TensorMap expected = expected_outputs(options);
+  std::optional<TensorDump> dump;
+  if (!options.dump_folder.empty()) dump.emplace(options.dump_folder);
   std::unique_ptr<Model> model;
   ReferenceRun reference;
   if (expected.empty() || options.per_layer) {
@@ -164,11 +90,19 @@ bool verify_package(const Options& options, const TensorMap& inputs, Json& docum
   }
   const auto device = open_device(options.device, DeviceOptions{.checked = !options.fast});
   Session session(package, *device);
-  bool right = report_outputs(session.run(inputs), expected, options, document);
-  if (options.per_layer) {
-    right = report_layers(model->program, package, session, reference, inputs, options, document) && right;
+  if (!options.per_layer) return report_outputs(session.run(inputs), expected, options, document);
+  LayerReport report;
+  ChainedComparison chained(model->program, reference, options.tolerance, report);
+  const TensorMap outputs =
+      session.run(inputs, [&](size_t step, const Tensor& buffer) { chained.observe(step, buffer); });
+  const bool right = report_outputs(outputs, expected, options, document);
+  compare_alone(model->program, session, reference, inputs, options.tolerance, report);
+  report_layers(model->program, package, report, options, document);
+  if (dump) {
+    dump_layers(*dump, model->program, package, reference, report);
+    report_dump(*dump, options, document);
   }
-  return right;
+  return right && report.right();
 }
 
 int verify(const Options& options) {
@@ -202,7 +136,12 @@ VerbBody verify_verb(CLI::App& app) {
   app.add_option("--device", options->device, "virtual:rtx4090, cuda:0, auto")->capture_default_str();
   app.add_option("--shape", options->shapes, "bind the shape of a model's input: NAME=1,3,224,224")
       ->allow_extra_args(false);
-  app.add_flag("--per-layer", options->per_layer, "also each kernel alone, on the reference's inputs");
+  CLI::Option* per_layer = app.add_flag("--per-layer", options->per_layer,
+                                        "also each kernel, alone on the reference's inputs and within the network");
+  app.add_option("--dump-tensors", options->dump_folder,
+                 "with --per-layer: write the outputs of the steps to this folder, a new or an empty one: the "
+                 "reference's of all, the package's of those that are wrong, and the sources of wrong kernels")
+      ->needs(per_layer);
   app.add_option("--lsb", options->tolerance.lsb, "steps that integer outputs may differ")->capture_default_str();
   app.add_option("--rtol", options->tolerance.rtol, "relative tolerance of float outputs")->capture_default_str();
   app.add_option("--atol", options->tolerance.atol, "absolute tolerance of float outputs")->capture_default_str();

@@ -35,6 +35,7 @@ Json to_json(const std::string& workload_key, const LockEntry& entry) {
           {"evidence", entry.evidence ? Json(std::string(name(*entry.evidence))) : Json()},
           {"measured_on", entry.measured_on},
           {"environment", entry.environment},
+          {"record", entry.record},
           {"measured_workload", entry.measured_workload},
           {"why", entry.why},
           {"trials", entry.trials},
@@ -62,6 +63,7 @@ LockEntry entry_from_json(const Json& json) {
   if (!json.at("evidence").is_null()) entry.evidence = evidence_from_name(json.at("evidence").get<std::string>());
   entry.measured_on = json.at("measured_on").get<std::string>();
   entry.environment = json.at("environment").get<std::string>();
+  entry.record = json.value("record", std::string());
   entry.measured_workload = json.value("measured_workload", std::string());
   entry.why = json.value("why", std::string());
   entry.trials = json.at("trials").get<int64_t>();

@@ -20,6 +20,7 @@ struct LockEntry {
   Rung rung = Rung::default_config;
   std::optional<Evidence> evidence;
   std::string measured_on, environment, measured_workload, why;  // as in Choice
+  std::string record;                                            // content key of the record; empty where there is none
   int64_t trials = 0;
   double default_us = 0, best_us = 0;
   CodeHashes code;       // as built

@@ -211,6 +211,7 @@ Json manifest_of(const Plan& plan, const std::string& model_digest) {
                        {"evidence", choice.evidence ? Json(std::string(name(*choice.evidence))) : Json()},
                        {"measured_on", choice.measured_on},
                        {"environment", choice.environment},
+                       {"record", choice.record_key},
                        {"measured_workload", choice.measured_workload},
                        {"trials", choice.trials},
                        {"default_us", choice.default_us},

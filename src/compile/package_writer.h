@@ -13,8 +13,8 @@ namespace warpwright {
 /// Packs the constants of every step for its kernel. The plan must be compiled.
 Package make_package(const Program& program, const Plan& plan);
 
-/// The manifest of a build: for each kernel its Config, rung, evidence, trials, hashes and `code_statement`. No times
-/// of day and no names of hosts or paths.
+/// The manifest of a build: for each kernel its Config, rung, evidence, record, trials, hashes and `code_statement`. No
+/// times of day and no names of hosts or paths.
 Json manifest_of(const Plan& plan, const std::string& model_digest);
 
 /// One file for all (profile, target) pairs given; weights and code are stored once. Equal packages give equal bytes.

@@ -60,6 +60,7 @@ Choice choice_of(const LockEntry& entry) {
   choice.evidence = entry.evidence;
   choice.measured_on = entry.measured_on;
   choice.environment = entry.environment;
+  choice.record_key = entry.record;
   choice.measured_workload = entry.measured_workload;
   choice.why = entry.why;
   choice.measured = entry.measured;
@@ -67,13 +68,6 @@ Choice choice_of(const LockEntry& entry) {
   choice.best_us = entry.best_us;
   choice.trials = entry.trials;
   return choice;
-}
-
-std::string why_lock_fails(const LockEntry* entry, const Task& task, const BuildTarget& target) {
-  if (!entry) return "no line in the lock file";
-  if (entry->target_key != key(target.target)) return "the lock file's line is for target " + entry->target_text;
-  if (const auto why = why_illegal(task.workload, entry->config, target.target)) return "locked Config: " + *why;
-  return {};
 }
 
 /// How the code that is built differs from the code of before, which `tools` made.
@@ -89,11 +83,18 @@ std::string difference(const CodeHashes& then, const std::string& tools, const P
 
 }  // namespace
 
+std::string why_not_locked(const LockFile& lock, const Task& task, const BuildTarget& target) {
+  const LockEntry* entry = lock.find(task.key);
+  if (!entry) return "no line in the lock file";
+  if (entry->target_key != key(target.target)) return "the lock file's line is for target " + entry->target_text;
+  if (const auto why = why_illegal(task.workload, entry->config, target.target)) return "locked Config: " + *why;
+  return {};
+}
+
 Chooser lock_chooser(const LockFile& lock, const BuildTarget& target, Chooser otherwise) {
   return [&lock, target, otherwise = std::move(otherwise)](const Task& task) {
-    const LockEntry* entry = lock.find(task.key);
-    const std::string why = why_lock_fails(entry, task, target);
-    if (why.empty()) return choice_of(*entry);
+    const std::string why = why_not_locked(lock, task, target);
+    if (why.empty()) return choice_of(*lock.find(task.key));
     Choice choice = otherwise(task);
     choice.why = choice.why.empty() ? why : why + "; " + choice.why;
     return choice;
@@ -158,6 +159,7 @@ LockFile lock_of(const Plan& plan) {
     entry.evidence = choice.evidence;
     entry.measured_on = choice.measured_on;
     entry.environment = choice.environment;
+    entry.record = choice.record_key;
     entry.measured_workload = choice.measured_workload;
     entry.why = choice.why;
     entry.trials = choice.trials;

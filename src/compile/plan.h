@@ -31,6 +31,9 @@ struct Plan {
 
 using Chooser = std::function<Choice(const Task&)>;
 
+/// Why the lock has no Config for a task; empty where it has.
+std::string why_not_locked(const LockFile& lock, const Task& task, const BuildTarget& target);
+
 /// The lock's Config where it is legal today, else what `otherwise` chooses, saying why the lock did not serve. A line
 /// for another target does not serve. The lock outlives the chooser.
 Chooser lock_chooser(const LockFile& lock, const BuildTarget& target, Chooser otherwise);

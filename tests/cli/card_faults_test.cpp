@@ -74,6 +74,12 @@ TEST_F(CardFaults, TheProgramRunsOnACard) {
   const Json bench = json({"bench", package, "--device", "cuda:0"});
   EXPECT_GT(bench.at("total").at("median_us").get<double>(), 0);
   EXPECT_FALSE(bench.at("estimate").get<bool>());
+  const double us = bench.at("total").at("median_us");
+  EXPECT_DOUBLE_EQ(bench.at("total").at("runs_per_second"), 1e6 / us);
+  const Json two = json({"bench", package, package, "--device", "cuda:0"});
+  const double low = two.at("ratio_interval").at(0), high = two.at("ratio_interval").at(1);
+  EXPECT_LE(low, two.at("ratio").get<double>());
+  EXPECT_LE(two.at("ratio").get<double>(), high);
 }
 
 TEST_F(CardFaults, AKernelsFaultCostsItsTrialAlone) {

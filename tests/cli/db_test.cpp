@@ -155,6 +155,42 @@ TEST_F(DbTest, RunsDiffAndShow) {
   run({"db", "show", path("m.db"), "zz"}, 2);
 }
 
+TEST_F(DbTest, DiffSaysWhatFailedAndWhatIsWorthTuningNext) {
+  const auto database = open_database(path("t.db"), OpenMode::read_write);
+  for (const double gain : {1.0, 1.25}) {
+    const auto seed = static_cast<unsigned>(100 * gain);
+    const int64_t run = database->begin_run({"digest", "card", seed, Json::object()}, "model").id;
+    for (size_t i = 0; i < 3; ++i) {
+      const std::vector<Config> configs = some_configs(tasks_[i], target_preset("rtx4090"), 4);
+      const double us = std::vector<double>{76.25, 25, 23.75}[i];  // 61 %, 20 %, 19 %
+      std::vector<Record> records{
+          task_record(tasks_[i], configs[0], noisy(1.5 * us, 0.01, 20, seed)),
+          task_record(tasks_[i], configs[1], noisy(i == 0 ? us / gain : us, 0.01, 20, seed + 1))};
+      if (i == 1) records.push_back(failed_task_record(tasks_[i], configs[2], OutcomeKind::compile_error));
+      if (i == 1) records.back().outcome.message = "refused: too many registers\nand more";
+      for (Record& record : records) {
+        record.run_id = run;
+        database->add(record);
+      }
+    }
+    database->end_run(run, "trials", Json::object());
+  }
+  database->close();
+  const std::string text = run({"db", "diff", path("t.db"), "1", "2"});
+  EXPECT_NE(text.find("1 of 3 tasks moved beyond noise\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 compile_error in the second run, the first: refused: too many registers\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("worth tuning next: 2 of 3 tasks hold 78 % of the time:\n  --task " + tasks_[0].key),
+            std::string::npos)
+      << text;
+  const Json back = run_json({"db", "diff", path("t.db"), "2", "1"});
+  EXPECT_EQ(back["tasks"][0]["workload_key"], tasks_[0].key);
+  EXPECT_EQ(back["tasks"][0]["change"], "slower");
+  EXPECT_NEAR(back["tasks"][0]["share_of_time"].get<double>(), 0.61, 0.005);
+  EXPECT_NE(run({"db", "diff", path("t.db"), "2", "1"}).find("worth tuning next: 1 of 3 tasks hold 61 % of the time:"),
+            std::string::npos);
+}
+
 TEST_F(DbTest, ARunKeepsHowItWasStarted) {
   const std::string db = path("t.db");
   run({"tune", model_, "--shape", shape_, "--db", db, "--device", "virtual:rtx4090", "--trials", "1", "--json"});

@@ -9,9 +9,8 @@
 #include "src/core/file.h"
 #include "src/core/json.h"
 #include "src/core/npy.h"
-#include "src/graph/lowering.h"
-#include "src/import/import.h"
 #include "src/runtime/package.h"
+#include "tests/cli/edited_model.h"
 #include "tests/cli/program.h"
 
 namespace warpwright {
@@ -150,26 +149,9 @@ TEST_F(MainPath, TunedRecordsServeTheBuild) {
   run({"verify", model_, path("l.pkg"), "--device", kDevice, "--input", input_});
 }
 
-/// Another network of the same shapes: the weights of one convolution are replaced in the file.
-std::string retrained(std::string model) {
-  const std::string original = std::string(WARPWRIGHT_SOURCE_DIR) + "/tests/data/models/digits_qat/model.onnx";
-  const Program program = lower(import_onnx(original, {{"image", {2, 1, 8, 8}}}));
-  for (const ProgramStep& step : program.steps) {
-    const Window& window = step.workload.window;
-    if (step.workload.kind != OpKind::conv2d || window.kernel_h != 1 || step.workload.groups != 1) continue;
-    const std::vector<std::byte>& weights = step.values.at("weights").bytes;  // 1x1: in the order of the file
-    const auto at = model.find(std::string_view(reinterpret_cast<const char*>(weights.data()), weights.size()));
-    if (at == std::string::npos) continue;
-    for (size_t i = 0; i < weights.size(); ++i) model[at + i] = static_cast<char>((i * 37) % 200 - 100);
-    return model;
-  }
-  return {};
-}
-
 TEST_F(MainPath, NewWeightsKeepTheCode) {
   const std::string model = (test_data() / "models/digits_qat/model.onnx").string();
-  const std::string changed = retrained(read_file(model));
-  ASSERT_NE(changed, "");
+  const std::string changed = retrained(read_file(model), model);
   ASSERT_NE(changed, read_file(model));
   write_file(path("new.onnx"), changed);
   const std::vector<std::string> shape{"--shape", "image=2,1,8,8"};

@@ -252,6 +252,9 @@ TEST_F(TuneTest, S5WhatIsLeftOfAModelIsTuned) {
   size_t shared = 0;
   for (const Json& task : left["tasks"]) shared += all.count(task["key"]);
   EXPECT_EQ(shared, all.size() - 2);  // without the dense layer and the last DequantizeLinear
+  const Json diff = json({"extract", odd, "--diff", whole, shape[0], shape[1], "--skip-unsupported"});
+  EXPECT_EQ(diff["counts"], (Json{{"same", shared}, {"changed", 0}, {"new", 0}, {"gone", 2}}));
+  EXPECT_EQ(diff["left_out"], left["left_out"]);
 
   const Json tuned = json({"tune", odd, shape[0], shape[1], "--skip-unsupported", "--db", path("d.db"), "--device",
                            kDevice, "--trials-per-task", "1"});
