@@ -16,8 +16,8 @@ namespace {
 /// File systems take names of 255 bytes, and long ones are a burden.
 constexpr size_t kMostNameBytes = 80;
 
-/// The first name, cut where it is long, and those behind it that still fit. The number of the step alone keeps names
-/// of a dump apart and inside of the folder.
+/// The first name, cut where it is long, and those behind it that still fit; of a step between nodes, as a change of
+/// layout, its tensor's name. The number of the step alone keeps names of a dump apart and inside of the folder.
 std::string nodes_text(const Program& program, size_t step) {
   std::string text;
   for (const std::string& node : program.steps[step].onnx_nodes) {
@@ -25,10 +25,15 @@ std::string nodes_text(const Program& program, size_t step) {
     if (!text.empty() && text.size() + 1 + part.size() > kMostNameBytes) break;
     text += text.empty() ? part.substr(0, kMostNameBytes) : "+" + part;
   }
-  return text;
+  if (!text.empty()) return text;
+  return safe_file_name(output_of(program, step).name).substr(0, kMostNameBytes);
 }
 
 }  // namespace
+
+const ProgramTensor& output_of(const Program& program, size_t step) {
+  return program.tensors.at(static_cast<size_t>(program.steps[step].output));
+}
 
 TensorDump::TensorDump(std::filesystem::path folder) : folder_(std::move(folder)) {
   make_output_folder(folder_);

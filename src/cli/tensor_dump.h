@@ -10,6 +10,9 @@
 
 namespace warpwright {
 
+/// The tensor that a step writes.
+const ProgramTensor& output_of(const Program& program, size_t step);
+
 class TensorDump {
  public:
   /// Makes the folder. Throws UsageError when there is anything in it already, EnvironmentError when it cannot be made

@@ -21,9 +21,7 @@ Tensor shaped(Tensor buffer, const TensorForm& form) {
   return buffer;
 }
 
-const TensorForm& form_of(const Program& program, size_t step) {
-  return program.tensors.at(static_cast<size_t>(program.steps[step].output)).form;
-}
+const TensorForm& form_of(const Program& program, size_t step) { return output_of(program, step).form; }
 
 Tensor expected_of(const Program& program, const ReferenceRun& reference, size_t step, size_t batch) {
   return shaped(reference.buffers.at(batch).at(step), form_of(program, step));
@@ -85,8 +83,9 @@ std::string difference_text(const WrongStep& wrong) {
 
 std::string step_text(const Program& program, size_t step) {
   const ProgramStep& layer = program.steps[step];
-  return printable(
-      fmt::format("step {} ({}), ONNX nodes {}", step, layer.workload.summary(), fmt::join(layer.onnx_nodes, ", ")));
+  const std::string nodes = layer.onnx_nodes.empty() ? "none of its own, tensor " + output_of(program, step).name
+                                                     : fmt::format("{}", fmt::join(layer.onnx_nodes, ", "));
+  return printable(fmt::format("step {} ({}), ONNX nodes {}", step, layer.workload.summary(), nodes));
 }
 
 void print_kernel(const Package& package, size_t step) {

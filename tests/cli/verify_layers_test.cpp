@@ -124,6 +124,16 @@ TEST_F(VerifyLayers, WhereAllIsRightTheReferenceAloneIsWritten) {
   for (const std::string& file : files_in(path("dump"))) EXPECT_TRUE(file.ends_with(".expected.npy")) << file;
 }
 
+TEST_F(VerifyLayers, AStepBetweenNodesIsCalledByItsTensor) {
+  const std::string folder = (test_data() / "models/movement/").string(), model = folder + "model.onnx";
+  run({"build", model, "--target", "rtx4090", "-o", path("new.pkg")});
+  run({"verify", model, path("new.pkg"), "--device", "virtual:rtx4090", "--fast", "--input",
+       "x=" + folder + "input_x.npy", "--per-layer", "--dump-tensors", path("dump")});
+  const std::vector<std::string> files = files_in(path("dump"));
+  EXPECT_EQ(files.size(), 35u);
+  for (const std::string& file : files) EXPECT_EQ(file.find(".."), std::string::npos) << file;
+}
+
 TEST_F(VerifyLayers, ADumpOverwritesNothingAndLeavesItsFolderNever) {
   build_new();
   // A node that is called like a path.
