@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "measure/worker_requests.h"
+#include "src/core/core_count.h"
 #include "src/core/file.h"
 
 namespace warpwright {
@@ -40,7 +41,7 @@ std::vector<std::variant<CompiledKernel, Outcome>> compile_all(const std::vector
       if (!failure) failure = std::current_exception();
     }
   };
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const auto cores = static_cast<size_t>(core_count());
   const size_t lanes = std::min(options.jobs > 0 ? static_cast<size_t>(options.jobs) : cores, jobs.size());
   {
     std::vector<std::jthread> threads;

@@ -7,6 +7,7 @@
 #include <set>
 #include <system_error>
 
+#include "src/core/core_count.h"
 #include "src/core/error.h"
 #include "src/core/log.h"
 
@@ -42,7 +43,7 @@ std::string WorkerRunner::device_name() const { return record_name(environment_)
 WorkerRunner::WorkerRunner(const RunnerOptions& options)
     : options_(options), program_(options.worker_program.empty() ? this_program() : options.worker_program) {
   open_devices();
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int cores = core_count();
   const int jobs = options_.jobs > 0 ? options_.jobs : cores;
   device_jobs_ = std::max(1, cores / jobs);
   free_slots_ = jobs;

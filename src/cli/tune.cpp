@@ -15,6 +15,7 @@
 #include "src/cli/tune_report.h"
 #include "src/cli/verb.h"
 #include "src/compile/best_history.h"
+#include "src/core/core_count.h"
 #include "src/core/error.h"
 #include "src/core/file.h"
 #include "src/core/hash.h"
@@ -295,7 +296,7 @@ std::vector<std::unique_ptr<TuneLane>> open_lanes(const Options& options, const 
     checking.devices.insert(checking.devices.end(), group.devices.begin(), group.devices.end());
   }
   require_checks(checking);
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int cores = core_count();
   const int jobs = options.jobs > 0 ? options.jobs : cores;
   const int jobs_each = std::max(1, jobs / static_cast<int>(groups.size()));
   std::vector<std::unique_ptr<TuneLane>> lanes;

@@ -8,10 +8,12 @@
 #include <thread>
 #include <vector>
 
+#include "src/core/core_count.h"
+
 namespace warpwright {
 
 void parallel_for(int64_t count, const std::function<void(int64_t)>& work) {
-  const int64_t threads = std::min<int64_t>(count, std::max(1U, std::thread::hardware_concurrency()));
+  const int64_t threads = std::min<int64_t>(count, core_count());
   if (threads <= 1) {
     for (int64_t i = 0; i < count; ++i) work(i);
     return;

@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "src/core/core_count.h"
 #include "src/device/virtual/checks.h"
 #include "src/device/virtual/cta_runner.h"
 #include "src/device/virtual/fault.h"
@@ -57,7 +58,7 @@ class GridRun {
       run_by_turns();
       return outcome();
     }
-    uint64_t jobs = options_.jobs > 0 ? static_cast<uint64_t>(options_.jobs) : std::thread::hardware_concurrency();
+    uint64_t jobs = options_.jobs > 0 ? static_cast<uint64_t>(options_.jobs) : static_cast<uint64_t>(core_count());
     jobs = std::clamp<uint64_t>(jobs, 1, std::max<uint64_t>(1, count_ / 2));
     std::vector<std::jthread> threads;
     for (uint64_t i = 1; i < jobs; ++i) threads.emplace_back([this] { work(); });
