@@ -129,7 +129,6 @@ Outcome Meter::time_warm(Bench& bench, TimingOptions timing, Outcome cold, Measu
 
 Measurement Meter::measure(const Plan& plan) {
   Measurement result;
-  Clock::time_point begin = Clock::now();
   const Device& known = device();
   if (const auto reason = why_unlaunchable(known.target(), plan.kernel, plan.launch)) {
     result.outcome = outcome_of(OutcomeKind::launch_error, *reason);
@@ -141,7 +140,7 @@ Measurement Meter::measure(const Plan& plan) {
   options.jobs = plan.device_jobs;
   std::unique_ptr<Device> checked = is_card ? nullptr : open_device_(device_name_, options);
   const auto timing_step = [&](Bench& bench) {
-    begin = Clock::now();
+    const Clock::time_point begin = Clock::now();
     Outcome timed = bench.time(plan.timing);
     if (timed.ok() && is_card) timed = time_warm(bench, plan.timing, std::move(timed), result);
     result.run_s = seconds_since(begin);
@@ -149,7 +148,6 @@ Measurement Meter::measure(const Plan& plan) {
   };
   result.outcome = on_bench(is_card ? *card_ : *checked, plan, [&](Bench& bench) {
     Outcome verified = bench.verify();
-    result.verify_s = seconds_since(begin);
     return verified.ok() && is_card ? timing_step(bench) : verified;
   });
   if (is_card || !result.outcome.ok()) return result;

@@ -22,7 +22,7 @@ using CardStateReader = std::function<std::optional<CardState>(std::string_view 
 
 struct Measurement {
   Outcome outcome;
-  double verify_s = 0, run_s = 0;
+  double run_s = 0;                     // in the timed loops
   std::vector<double> warm_samples_us;  // with a warm L2
   CardClocks clocks;                    // of a card, right after the samples with a cold L2
 };

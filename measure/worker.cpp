@@ -133,7 +133,6 @@ std::shared_ptr<const OracleCase> Worker::oracle_case(const protocol::PrepareReq
 Json Worker::measure(protocol::MeasureRequest request) {
   const auto begin = std::chrono::steady_clock::now();
   const OracleCasePointer right = oracle_case(request.prepared);
-  const double oracle_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   protocol::read_binaries(request.stem, request.kernel);
   const Workload& workload = request.prepared.workload;
   const std::vector<Tensor> packed = pack_arguments(workload, request.config, request.source, right->example.values);
@@ -141,7 +140,8 @@ Json Worker::measure(protocol::MeasureRequest request) {
   const Measurement measured =
       meter(request.device)
           .measure({data, request.kernel, request.source.launch, request.instruction_limit, request.device_jobs, {}});
-  return to_json(protocol::MeasureAnswer{measured.outcome, oracle_s + measured.verify_s, measured.run_s,
+  const double all_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return to_json(protocol::MeasureAnswer{measured.outcome, all_s - measured.run_s, measured.run_s,
                                          measured.warm_samples_us, measured.clocks});
 }
 

@@ -55,7 +55,7 @@ struct MeasureRequest {
 };
 struct MeasureAnswer {
   Outcome outcome = {};
-  double verify_s = 0, run_s = 0;
+  double verify_s = 0, run_s = 0;            // run: the timed loops; verify: all the rest of the measurement
   std::vector<double> warm_samples_us = {};  // with a warm L2, beside the outcome's with a cold one; may be empty
   CardClocks clocks = {};
 };
