@@ -127,13 +127,22 @@ std::vector<std::string> MergedDatabase::objections(const std::string& workload_
                                                     const std::string& arch) const {
   std::set<std::string> keys;
   for (const auto& part : parts_) {
-    for (std::string& key : part->objections(workload_key, config_json, arch)) keys.insert(std::move(key));
+    for (std::string& key : part->wrong_results(workload_key, config_json, arch)) keys.insert(std::move(key));
   }
-  std::erase_if(keys, [&](const std::string& key) {
-    return is_retracted(key) ||
-           std::any_of(parts_.begin(), parts_.end(), [&](const auto& part) { return part->is_cleared(key); });
-  });
+  std::erase_if(keys, [this](const std::string& key) { return is_retracted(key) || is_cleared(key); });
   return {keys.begin(), keys.end()};
+}
+
+/// A clearance, its verifier and the retraction of that one may each stand in another file.
+bool MergedDatabase::is_cleared(const std::string& content_key) const {
+  for (const auto& part : parts_) {
+    for (const std::string& verifier : part->verifiers(content_key)) {
+      const bool is_there =
+          std::any_of(parts_.begin(), parts_.end(), [&](const auto& each) { return each->has_ok_record(verifier); });
+      if (is_there && !is_retracted(verifier)) return true;
+    }
+  }
+  return false;
 }
 
 std::vector<StoredWorkload> MergedDatabase::near(const std::string& workload_json, int limit) const {

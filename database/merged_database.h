@@ -46,6 +46,7 @@ class MergedDatabase : public Database {
 
  private:
   bool is_retracted(const std::string& content_key) const;
+  bool is_cleared(const std::string& content_key) const;
   /// Union of what `read` gives for each part, without what any part retracts.
   std::vector<Record> merge(const std::function<std::vector<Record>(const SqliteDatabase&)>& read) const;
 

@@ -266,6 +266,18 @@ bool SqliteDatabase::is_cleared(const std::string& content_key) const {
   return holds(sql.c_str(), content_key);
 }
 
+std::vector<std::string> SqliteDatabase::verifiers(const std::string& content_key) const {
+  Statement rows = connection().prepare("SELECT verified_by FROM clearances WHERE record_key = ?");
+  rows.bind(1, content_key);
+  std::vector<std::string> keys;
+  while (rows.step()) keys.push_back(rows.text(0));
+  return keys;
+}
+
+bool SqliteDatabase::has_ok_record(const std::string& content_key) const {
+  return holds("SELECT 1 FROM records WHERE content_key = ? AND outcome = 'ok'", content_key);
+}
+
 std::set<std::string> SqliteDatabase::run_uids() const {
   std::set<std::string> uids;
   Statement rows = connection().prepare("SELECT uid FROM runs");

@@ -63,6 +63,12 @@ class SqliteDatabase : public Database {
   // For reading several files as one.
   bool is_retracted(const std::string& content_key) const;
   bool is_cleared(const std::string& content_key) const;
+  /// Content keys of records that found the Config wrong, retracted and cleared ones too.
+  std::vector<std::string> wrong_results(const std::string& workload_key, const std::string& config_json,
+                                         const std::string& arch) const;
+  /// Content keys of the records that are said to have verified the Config of this one.
+  std::vector<std::string> verifiers(const std::string& content_key) const;
+  bool has_ok_record(const std::string& content_key) const;
   /// Outcomes of a group's records by content key, retracted ones too.
   std::map<std::string, std::string> outcomes_by_key(const RecordGroup& group) const;
   /// Content keys of what `effort` counts.

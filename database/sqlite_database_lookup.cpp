@@ -119,17 +119,22 @@ std::optional<double> SqliteDatabase::default_us(const std::string& workload_key
   return median_us_of(defaults(workload_key, run_uid));
 }
 
-std::vector<std::string> SqliteDatabase::objections(const std::string& workload_key, const std::string& config_json,
-                                                    const std::string& arch) const {
-  Statement rows = connection().prepare(fmt::format(
+std::vector<std::string> SqliteDatabase::wrong_results(const std::string& workload_key, const std::string& config_json,
+                                                       const std::string& arch) const {
+  Statement rows = connection().prepare(
       "SELECT r.content_key FROM records r JOIN devices d ON d.id = r.device_id WHERE r.workload_id = (SELECT id FROM "
       "workloads WHERE key = ?1) AND r.config_id = (SELECT id FROM configs WHERE key = ?2) AND r.outcome IN "
-      "('wrong_result', 'memory_fault') AND d.arch = ?3 AND NOT {} AND NOT EXISTS (SELECT 1 FROM retractions x WHERE "
-      "x.record_key = r.content_key) ORDER BY 1",
-      kIsCleared));
+      "('wrong_result', 'memory_fault') AND d.arch = ?3 ORDER BY 1");
   rows.bind(1, workload_key).bind(2, config_key(config_json)).bind(3, arch);
   std::vector<std::string> keys;
   while (rows.step()) keys.push_back(rows.text(0));
+  return keys;
+}
+
+std::vector<std::string> SqliteDatabase::objections(const std::string& workload_key, const std::string& config_json,
+                                                    const std::string& arch) const {
+  std::vector<std::string> keys = wrong_results(workload_key, config_json, arch);
+  std::erase_if(keys, [this](const std::string& key) { return is_retracted(key) || is_cleared(key); });
   return keys;
 }
 

@@ -78,6 +78,28 @@ TEST_F(DatabaseTest, AWrongResultQuarantinesUntilItIsCleared) {
             std::vector<std::string>{fault});
 }
 
+TEST_F(DatabaseTest, AClearanceItsVerifierAndARetractionMayStandInThreeFiles) {
+  auto accusing = write("wrong.db");
+  const std::string wrong = accusing->add(failed_record(1, OutcomeKind::wrong_result));
+  accusing->close();
+  auto verifying = write("ok.db");
+  const std::string ok = verifying->add(make_record(1));
+  verifying->close();
+  auto clearing = write("cleared.db");
+  clearing->clear(wrong, ok);
+  clearing->close();
+  auto retracting = write("retracted.db");
+  retracting->retract(ok, "overheated");
+  retracting->close();
+  const auto objections = [&](const std::vector<std::filesystem::path>& files) {
+    return open_databases(files)->objections(workload_key(), make_record(1).config_json, "sm_89").size();
+  };
+  EXPECT_EQ(objections({file("wrong.db"), file("ok.db")}), 1u);
+  EXPECT_EQ(objections({file("wrong.db"), file("cleared.db")}), 1u);
+  EXPECT_EQ(objections({file("wrong.db"), file("ok.db"), file("cleared.db")}), 0u);
+  EXPECT_EQ(objections({file("retracted.db"), file("cleared.db"), file("wrong.db"), file("ok.db")}), 1u);
+}
+
 TEST_F(DatabaseTest, NearWorkloadsAreOfTheSameFormNearestFirst) {
   const auto conv = [](int64_t channels, const char* dtype) {
     const Json tensor{{"dtype", dtype}, {"layout", "nhwc"}, {"nhwc", {1, 8, 8, channels}}, {"pixel_stride", channels}};
