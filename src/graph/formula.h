@@ -71,7 +71,7 @@ Term minimum(Term a, Term b);
 Term maximum(Term a, Term b);
 Term select(Term condition, Term a, Term b);
 MapOp conversion_to(DType dtype);
-/// As Cast does it, but that floats beyond an integer type saturate.
+/// As Cast does it, but that floats beyond an integer type and integers beyond codes saturate.
 Term converted(Term x, DType dtype);
 
 // Activations that more than one operator is made of.

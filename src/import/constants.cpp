@@ -233,15 +233,11 @@ T element_at(const OnnxConstant& constant, int64_t i) {
   return value;
 }
 
-/// Element `i` as a double; throws when it is not exactly one.
-double real_at(const OnnxConstant& constant, int64_t i) {
+bool is_floating(int type) { return type == kFloat32 || type == kFloat64 || type == kFloat16; }
+
+/// Element `i` of integers or booleans.
+int64_t integer_at(const OnnxConstant& constant, int64_t i) {
   switch (constant.type) {
-    case kFloat32:
-      return element_at<float>(constant, i);
-    case kFloat64:
-      return element_at<double>(constant, i);
-    case kFloat16:
-      return from_half(element_at<uint16_t>(constant, i));
     case kUint8:
     case kBool:
       return element_at<uint8_t>(constant, i);
@@ -250,28 +246,42 @@ double real_at(const OnnxConstant& constant, int64_t i) {
     case kInt32:
       return element_at<int32_t>(constant, i);
     default:
-      break;
+      return element_at<int64_t>(constant, i);
   }
-  const auto value = element_at<int64_t>(constant, i);
-  if (value < -(int64_t{1} << 53) || value > int64_t{1} << 53) {
-    throw UsageError(fmt::format("constant \"{}\": {} cannot be cast", constant.name, value));
+}
+
+/// Element `i` of floating-point numbers.
+double real_at(const OnnxConstant& constant, int64_t i) {
+  switch (constant.type) {
+    case kFloat32:
+      return element_at<float>(constant, i);
+    case kFloat16:
+      return from_half(element_at<uint16_t>(constant, i));
+    default:
+      return element_at<double>(constant, i);
   }
-  return static_cast<double>(value);
+}
+
+/// From integers to narrower ones the lowest bits.
+template <typename T>
+T cast_element(const OnnxConstant& constant, int64_t i) {
+  if (!is_floating(constant.type)) return static_cast<T>(integer_at(constant, i));
+  const double real = real_at(constant, i);
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    // Beyond int64 no double is exact; NaN fails too.
+    const double whole = std::trunc(real);
+    if (!(whole >= static_cast<double>(std::numeric_limits<T>::min()) &&
+          whole <= static_cast<double>(std::numeric_limits<T>::max()) && std::abs(whole) < 0x1p53)) {
+      throw UsageError(fmt::format("constant \"{}\": {} cannot be cast", constant.name, real));
+    }
+  }
+  return static_cast<T>(real);  // to bool: whether it is not 0
 }
 
 template <typename T>
 void append_cast(const OnnxConstant& constant, std::string& bytes) {
   for (int64_t i = 0; i < constant.size(); ++i) {
-    const double real = real_at(constant, i);
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      // Beyond int64 no double is exact; NaN fails too.
-      const double whole = std::trunc(real);
-      if (!(whole >= static_cast<double>(std::numeric_limits<T>::min()) &&
-            whole <= static_cast<double>(std::numeric_limits<T>::max()) && std::abs(whole) < 0x1p53)) {
-        throw UsageError(fmt::format("constant \"{}\": {} cannot be cast", constant.name, real));
-      }
-    }
-    const T value = static_cast<T>(real);  // to bool: whether it is not 0
+    const T value = cast_element<T>(constant, i);
     bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
 }
@@ -279,7 +289,7 @@ void append_cast(const OnnxConstant& constant, std::string& bytes) {
 /// By way of float32, as casts at run time.
 void append_half_cast(const OnnxConstant& constant, std::string& bytes) {
   for (int64_t i = 0; i < constant.size(); ++i) {
-    const uint16_t half = to_half(static_cast<float>(real_at(constant, i)));
+    const uint16_t half = to_half(cast_element<float>(constant, i));
     bytes.append(reinterpret_cast<const char*>(&half), sizeof half);
   }
 }
@@ -348,7 +358,7 @@ Tensor to_tensor(const OnnxConstant& constant) {
 }
 
 std::vector<float> to_reals(const OnnxConstant& constant) {
-  if (constant.type != kFloat32 && constant.type != kFloat16 && constant.type != kFloat64) {
+  if (!is_floating(constant.type)) {
     throw UsageError(
         fmt::format("constant \"{}\" is {}, where float32 is needed", constant.name, element_type_name(constant.type)));
   }

@@ -80,8 +80,8 @@ OnnxConstant constant_of_node(const onnx::NodeProto& node, const std::filesystem
 std::optional<DType> dtype_of(int type);
 /// As a tensor of the project. Throws UsageError that names it unless its type is one of the project's.
 Tensor to_tensor(const OnnxConstant& constant);
-/// Its elements as another type, as Cast does it. Throws UsageError that names it: types that are not read here, values
-/// that the type does not hold.
+/// Its elements as another type, as Cast does it. Throws UsageError that names it: types that are not read here,
+/// floating-point numbers that an integer type does not hold.
 OnnxConstant cast_constant(const OnnxConstant& constant, int type);
 /// Of float16, float32 or float64 as float32. Throws UsageError that names it: another type, a float64 that float32
 /// does not hold exactly.

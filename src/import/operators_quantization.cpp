@@ -142,6 +142,15 @@ void import_dropout(OperatorContext& context) {
 
 namespace {
 
+/// Integers as codes by their lowest 8 bits, as two's complement keeps them.
+Term lowest_bits(Term x, DType codes) {
+  const auto number = [&](int64_t value) { return x.formula->integer(DType::s32, value); };
+  const Term whole = converted(x, DType::s32);
+  const auto rest = [&](Term of) { return x.formula->apply(MapOp::modulo, {of, number(256)}); };
+  const Term kept = codes == DType::u8 ? rest(whole) : rest(whole + number(128)) - number(128);
+  return converted(kept, codes);
+}
+
 /// From a type to itself nothing; from codes to float32 a DequantizeLinear of scale 1.
 void finish_cast(OperatorContext& context, DType dtype) {
   const GraphTensor& x = context.input_tensor(0);
@@ -152,8 +161,9 @@ void finish_cast(OperatorContext& context, DType dtype) {
     return context.finish(dequantize_node(quantization), {context.input(0)}, DType::f32, Shape(x.shape));
   }
   Formula formula(context.graph);
-  const Term y = converted(formula.tensor(context.input(0)), dtype);
-  finish_formula(context, formula, y);
+  const bool narrows = is_code(dtype) && (is_code(x.dtype) || x.dtype == DType::s32 || x.dtype == DType::s64);
+  const Term term = formula.tensor(context.input(0));
+  finish_formula(context, formula, narrows ? lowest_bits(term, dtype) : converted(term, dtype));
 }
 
 /// To float16: the values are rounded; what computes with them does so in float32.
