@@ -118,6 +118,9 @@ struct UnplacedNode {
 };
 UnplacedNode convolution(OperatorContext& context, TensorId x, TensorId w, TensorId bias);
 UnplacedNode average_pool(OperatorContext& context, TensorId x);
+/// The same, but that with count_include_pad a window that reaches beyond the padding is divided by all of its
+/// elements.
+UnplacedNode average_pool_over_whole_windows(OperatorContext& context, TensorId x);
 UnplacedNode global_average_pool(OperatorContext& context, TensorId x);
 /// What becomes of the float32 result of a product.
 struct ProductResult {

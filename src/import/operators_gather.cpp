@@ -208,7 +208,7 @@ float pad_value(OperatorContext& context, bool by_inputs) {
   return dtype == DType::u8 ? static_cast<float>(byte) : static_cast<float>(static_cast<int8_t>(byte));
 }
 
-/// Index of the element that stands `at` elements from the first, maybe beyond an edge.
+/// Index, of `extent` elements, of the one that stands `at` elements from the first, maybe beyond an edge.
 int64_t mirrored(const std::string& mode, int64_t at, int64_t extent) {
   if (mode == "edge") return std::clamp<int64_t>(at, 0, extent - 1);
   const int64_t period = mode == "wrap" ? extent : std::max<int64_t>(1, 2 * (extent - 1));
@@ -216,7 +216,7 @@ int64_t mirrored(const std::string& mode, int64_t at, int64_t extent) {
   return place < extent ? place : period - place;
 }
 
-/// Pad with elements of the tensor itself.
+/// Pad with elements of the tensor itself, as negative pads leave it.
 void finish_mirrored(OperatorContext& context, const std::string& mode, const std::vector<size_t>& axes,
                      const std::vector<int64_t>& pads) {
   if (mode != "reflect" && mode != "edge" && mode != "wrap")
@@ -233,7 +233,11 @@ void finish_mirrored(OperatorContext& context, const std::string& mode, const st
     check_shape(shape);
     take_bytes(context.graph, shape[axes[i]] * 8);
     std::vector<int64_t> indices;
-    for (int64_t at = -before; at < extent + after; ++at) indices.push_back(mirrored(mode, at, extent));
+    const int64_t first = std::max<int64_t>(0, -before), kept = extent - first - std::max<int64_t>(0, -after);
+    if (kept < 1) throw UsageError(fmt::format("pads of {} and {} leave nothing of {}", before, after, extent));
+    for (int64_t at = -std::max<int64_t>(0, before); at < kept + std::max<int64_t>(0, after); ++at) {
+      indices.push_back(first + mirrored(mode, at, kept));
+    }
     y = picked(context, y, axes[i], indices, fmt::format("axis{}", axes[i]));
   }
   const DType dtype = context.graph.tensor(y).dtype;

@@ -1,6 +1,8 @@
 // Pools, and the window attributes that they share with convolutions.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "src/core/error.h"
 #include "src/import/operator_list.h"
 
@@ -130,6 +132,22 @@ WindowShape read_window(Attributes& attributes, const Shape& x, std::vector<int6
 }
 
 UnplacedNode average_pool(OperatorContext& context, TensorId x) { return pool(context, NodeKind::average_pool, x); }
+
+UnplacedNode average_pool_over_whole_windows(OperatorContext& context, TensorId x_id) {
+  UnplacedNode made = average_pool(context, x_id);
+  if (!made.node.count_include_pad) return made;
+  const Shape& x = context.graph.tensor(x_id).shape;
+  Window& window = made.node.window;
+  const auto behind = [](int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t before) {
+    return (out - 1) * stride + dilation * (kernel - 1) + 1 - in - before;
+  };
+  window.pad_right = std::max(window.pad_right, behind(x.back(), made.shape.back(), window.kernel_w, window.stride_w,
+                                                       window.dilation_w, window.pad_left));
+  if (x.size() == 3) return made;
+  window.pad_bottom = std::max(window.pad_bottom, behind(x[2], made.shape[2], window.kernel_h, window.stride_h,
+                                                         window.dilation_h, window.pad_top));
+  return made;
+}
 
 namespace {
 

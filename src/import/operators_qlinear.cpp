@@ -177,7 +177,7 @@ void import_qlinear_softmax(OperatorContext& context) {
   finish_product(context, std::move(made), {x}, {output_quantization(context, 3, context.input_tensor(0).dtype)});
 }
 
-void import_qlinear_average_pool(OperatorContext& context) { finish_pool(context, average_pool); }
+void import_qlinear_average_pool(OperatorContext& context) { finish_pool(context, average_pool_over_whole_windows); }
 void import_qlinear_global_average_pool(OperatorContext& context) { finish_pool(context, global_average_pool); }
 
 void import_qlinear_concat(OperatorContext& context) {

@@ -15,7 +15,7 @@ namespace {
 struct Reduction {
   std::vector<size_t> axes;
   Shape shape;           // of the result
-  bool nothing = false;  // no axes, and none means none
+  bool nothing = false;  // no axes, and none means none: only what is done to each element is left
 };
 
 Reduction read_reduction(OperatorContext& context, int64_t axes_input_since) {
@@ -69,6 +69,14 @@ TensorId applied(OperatorContext& context, TensorId x, const std::string& suffix
   return add_formula(context, formula, result, suffix);
 }
 
+/// Of a reduction over no axes what it does to each element.
+void finish_elementwise(OperatorContext& context, ReductionOp op) {
+  if (op != ReductionOp::sum_square && op != ReductionOp::sum_abs) return context.finish_alias();
+  Formula formula(context.graph);
+  const Term x = formula.tensor(context.input(0));
+  finish_formula(context, formula, op == ReductionOp::sum_square ? x * x : absolute(x));
+}
+
 /// log(sum(exp(x))), about the largest x where that is finite.
 TensorId log_sum_exp(OperatorContext& context, TensorId x, const std::vector<size_t>& axes) {
   const TensorId largest = reduced(context, x, axes, ReductionOp::max, "max");
@@ -96,7 +104,7 @@ bool is_global_pool(const Shape& x, const std::vector<size_t>& axes) {
 
 void import_reduce(OperatorContext& context, ReductionOp op) {
   const Reduction reduction = read_reduction(context, op == ReductionOp::sum ? 13 : 18);
-  if (reduction.nothing) return context.finish_alias();
+  if (reduction.nothing) return finish_elementwise(context, op);
   const DType dtype = context.input_tensor(0).dtype;
   const TensorId x = widened(context, context.input(0));
   const TensorId y = reduced(context, x, reduction.axes, op, "reduced");
@@ -119,7 +127,11 @@ void import_reduce_mean(OperatorContext& context) {
 void import_reduce_l2(OperatorContext& context) {
   const Reduction reduction = read_reduction(context, 18);
   require_real(context.input_tensor(0));
-  if (reduction.nothing) throw UsageError("without axes it is not supported");
+  if (reduction.nothing) {
+    Formula formula(context.graph);
+    const Term x = formula.tensor(context.input(0));
+    return finish_formula(context, formula, square_root(x * x));
+  }
   const TensorId sum = reduced(context, context.input(0), reduction.axes, ReductionOp::sum_square, "squares");
   finish_reshaped(context, applied(context, sum, "root", [](Term x) { return square_root(x); }), reduction.shape);
 }
@@ -127,7 +139,10 @@ void import_reduce_l2(OperatorContext& context) {
 void import_reduce_log_sum(OperatorContext& context) {
   const Reduction reduction = read_reduction(context, 18);
   require_real(context.input_tensor(0));
-  if (reduction.nothing) throw UsageError("without axes it is not supported");
+  if (reduction.nothing) {
+    Formula formula(context.graph);
+    return finish_formula(context, formula, logarithm(formula.tensor(context.input(0))));
+  }
   const TensorId sum = reduced(context, context.input(0), reduction.axes, ReductionOp::sum, "sum");
   finish_reshaped(context, applied(context, sum, "log", [](Term x) { return logarithm(x); }), reduction.shape);
 }
@@ -135,7 +150,7 @@ void import_reduce_log_sum(OperatorContext& context) {
 void import_reduce_log_sum_exp(OperatorContext& context) {
   const Reduction reduction = read_reduction(context, 18);
   require_real(context.input_tensor(0));
-  if (reduction.nothing) throw UsageError("without axes it is not supported");
+  if (reduction.nothing) return context.finish_alias();  // log(exp(x))
   finish_reshaped(context, log_sum_exp(context, context.input(0), reduction.axes), reduction.shape);
 }
 

@@ -47,11 +47,10 @@ constexpr int32_t kLeast = std::numeric_limits<int32_t>::min(), kMost = std::num
 
 TEST(Casts, NarrowerIntegersKeepTheLowestBits) {
   const std::vector<int32_t> wide{-300, -129, -128, -1, 0, 127, 128, 255, 256, 300, kLeast, kMost};
-  EXPECT_EQ((cast<uint8_t, int32_t>(wide)),
-            twice<uint8_t>({212, 127, 128, 255, 0, 127, 128, 255, 0, 44, 0, 255}));
+  EXPECT_EQ((cast<uint8_t, int32_t>(wide)), twice<uint8_t>({212, 127, 128, 255, 0, 127, 128, 255, 0, 44, 0, 255}));
   EXPECT_EQ((cast<int8_t, int32_t>(wide)), twice<int8_t>({-44, 127, -128, -1, 0, 127, -128, -1, 0, 44, 0, -1}));
-  const std::vector<int64_t> wider{-300, -1, 255, 256 + 200, (int64_t{1} << 40) + 130, int64_t{kMost} + 1,
-                                   std::numeric_limits<int64_t>::max()};
+  const std::vector<int64_t> wider{
+      -300, -1, 255, 256 + 200, (int64_t{1} << 40) + 130, int64_t{kMost} + 1, std::numeric_limits<int64_t>::max()};
   EXPECT_EQ((cast<uint8_t, int64_t>(wider)), twice<uint8_t>({212, 255, 255, 200, 130, 0, 255}));
   EXPECT_EQ((cast<int8_t, int64_t>(wider)), twice<int8_t>({-44, -1, -1, -56, -126, 0, -1}));
   EXPECT_EQ((cast<int32_t, int64_t>(wider)), twice<int32_t>({-300, -1, 255, 456, 130, kLeast, -1}));

@@ -272,7 +272,17 @@ TEST(Pad, ByElementsOfTheTensor) {
   EXPECT_THAT(padded("reflect", {2, 2}), ElementsAre(3, 2, 1, 2, 3, 2, 1));
   EXPECT_THAT(padded("reflect", {0, 1}), ElementsAre(1, 2, 3, 2));
   EXPECT_THAT(padded("edge", {2, 1}), ElementsAre(1, 1, 1, 2, 3, 3));
-  EXPECT_THAT(padded("reflect", {-1, 2}), ElementsAre(2, 3, 2, 1));
+}
+
+TEST(Pad, NegativePadsCropFirst) {
+  EXPECT_THAT(padded("wrap", {2, 2}), ElementsAre(2, 3, 1, 2, 3, 1, 2));
+  EXPECT_THAT(padded("wrap", {-1, 3}), ElementsAre(2, 3, 2, 3, 2));
+  EXPECT_THAT(padded("wrap", {3, -1}), ElementsAre(2, 1, 2, 1, 2));
+  EXPECT_THAT(padded("reflect", {-1, 1}), ElementsAre(2, 3, 2));
+  EXPECT_THAT(padded("reflect", {-1, 2}), ElementsAre(2, 3, 2, 3));
+  EXPECT_THAT(padded("edge", {1, -2}), ElementsAre(1, 1));
+  EXPECT_THAT(padded("edge", {-1, -1}), ElementsAre(2));
+  EXPECT_THAT(padded("constant", {-1, 2}), ElementsAre(2, 3, 0, 0));
 }
 
 TEST(Pad, ReflectionOfCodesMovesCodes) {
@@ -401,6 +411,24 @@ TEST(ChannelsLast, PoolsOfQLinear) {
       EXPECT_THAT(values_of<uint8_t>(y), ElementsAre(23, 223, 44, 90));
     }
   }
+}
+
+TEST(QLinearAveragePool, WindowsBeyondThePaddingAreDividedByAllOfTheirElements) {
+  ModelBuilder model;
+  model.input("x", kUint8, {1, 1, 1, 5});
+  model.constant<float>("scale", {}, {0.5f});
+  model.constant<uint8_t>("zero", {}, {0});
+  onnx::NodeProto& node =
+      model.node("QLinearAveragePool", {"x", "scale", "zero", "scale", "zero"}, {"y"}, "com.microsoft");
+  set(node, "kernel_shape", std::vector<int64_t>{1, 3});
+  set(node, "strides", std::vector<int64_t>{1, 2});
+  set(node, "pads", std::vector<int64_t>{0, 1, 0, 0});
+  set(node, "ceil_mode", int64_t{1});
+  set(node, "count_include_pad", int64_t{1});
+  model.output("y");
+  const Tensor x = tensor_of<uint8_t>(DType::u8, {1, 1, 1, 5}, {30, 60, 90, 121, 2});
+  // (0 + 30 + 60) / 3, (60 + 90 + 121) / 3, (121 + 2 + 0) / 3: the last window begins inside and ends beyond.
+  EXPECT_THAT(values_of<uint8_t>(model.run({{"x", x}})), ElementsAre(30, 90, 41));
 }
 
 TEST(GraphInputs, OfATypeThatIsNotTakenStandInTheListOfFaults) {
