@@ -249,6 +249,7 @@ std::vector<Check> diagnose_in_worker(const DiagnosisRequest& request, const Run
                        folder.path() / "diagnosis.log");
   const std::atomic<bool>* stop = options.stop;
   const WorkerReply reply = worker.call(to_json(request), kTimeout_s, [stop] { return stop != nullptr && *stop; });
+  if (reply.end == WorkerReply::End::stopped) throw Interrupted();
   if (!reply.answered()) {
     return {{"driver", State::failed,
              fmt::format("the worker {}{}{}", reply.how(), reply.log_tail.empty() ? "" : ": ", reply.log_tail),

@@ -25,6 +25,7 @@ DiagnosisRequest diagnosis_request_from_json(const Json& json);
 std::vector<Check> diagnose(const WorkerParts& parts, const DiagnosisRequest& request);
 
 /// In the parent, which opens no driver: asks a worker of its own. One that dies or hangs is a failed check too.
+/// Throws Interrupted.
 std::vector<Check> diagnose_in_worker(const DiagnosisRequest& request, const RunnerOptions& options);
 
 }  // namespace warpwright

@@ -9,6 +9,7 @@
 
 #include "measure/card_clocks.h"
 #include "src/core/config.h"
+#include "src/core/error.h"
 #include "src/core/kernel.h"
 #include "src/core/outcome.h"
 #include "src/core/target.h"
@@ -84,8 +85,14 @@ struct RunnerOptions {
   uint64_t seed = 1;                        // of the inputs, beside the Workload's key
   const std::atomic<bool>* stop = nullptr;  // set by a signal: trials not yet ended become `interrupted`
 };
+/// Thrown when RunnerOptions::stop was set while compiler and device were being opened: nothing is wrong with them.
+class Interrupted : public Error {
+ public:
+  Interrupted() : Error("interrupted") {}
+};
+
 /// Starts a worker and opens compiler and devices in it: throws EnvironmentError when one is missing or they do not
-/// fit, UsageError for devices that are not alike.
+/// fit, UsageError for devices that are not alike, Interrupted.
 std::unique_ptr<Runner> open_worker_runner(const RunnerOptions& options);
 
 /// What a device name stands for, asked of a worker: the parent opens no driver.

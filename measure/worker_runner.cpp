@@ -28,6 +28,7 @@ protocol::EnvironmentAnswer open_environment(const std::string& program, const s
   const std::atomic<bool>* stop = options.stop;
   const WorkerReply reply = worker.call(to_json(protocol::EnvironmentRequest{device, options.nvrtc_path}),
                                         kEnvironmentTimeout_s, [stop] { return stop != nullptr && *stop; });
+  if (reply.end == WorkerReply::End::stopped) throw Interrupted();
   if (!reply.answered()) {
     throw EnvironmentError(fmt::format("opening the compiler and the device {}: the worker {}{}{}", device, reply.how(),
                                        reply.log_tail.empty() ? "" : ": ", reply.log_tail));

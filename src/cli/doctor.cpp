@@ -6,6 +6,7 @@
 #include "src/cli/arguments.h"
 #include "src/cli/checks.h"
 #include "src/cli/model.h"
+#include "src/cli/signals.h"
 #include "src/cli/tune_plan.h"
 #include "src/cli/verb.h"
 #include "src/core/json_text.h"
@@ -19,11 +20,15 @@ struct Options {
   bool json = false;
 };
 
-int doctor(const Options& options) {
+int look(const Options& options, StopSignals& signals) {
+  RunnerOptions opening;
+  opening.nvrtc_path = options.nvrtc;
+  opening.stop = signals.flag();
   CheckOptions checking;
-  checking.devices = device_names(options.device, options.nvrtc);
+  checking.devices = device_names(options.device, opening);
   checking.nvrtc_path = options.nvrtc;
   checking.database = options.database;
+  checking.stop = signals.flag();
   if (!options.model.empty()) {
     const Model model = read_model(options.model, parse_shapes(options.shapes));
     checking.task_bytes = largest_task_bytes(extract_tasks(model.program));
@@ -37,6 +42,15 @@ int doctor(const Options& options) {
     for (const std::string& line : check_lines(lists)) fmt::print("{}\n", line);
   }
   return has_failed(lists) ? kEnvironmentLacks : kDone;
+}
+
+int doctor(const Options& options) {
+  StopSignals signals;
+  try {
+    return look(options, signals);
+  } catch (const Interrupted&) {
+    return signals.exit_status();
+  }
 }
 
 }  // namespace

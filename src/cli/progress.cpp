@@ -28,8 +28,8 @@ Progress::~Progress() {
 
 void Progress::show(const std::string& text, bool is_due) {
   if (is_terminal_) {
-    fmt::print(stderr, "\r{}\033[K", text.substr(0, terminal_width() - 1));
-    std::fflush(stderr);
+    const std::string line = fmt::format("\r{}\033[K", text.substr(0, terminal_width() - 1));
+    std::fwrite(line.data(), 1, line.size(), stderr);  // a terminal that is gone ends nothing
     is_drawn_ = true;
     return;
   }

@@ -46,9 +46,7 @@ double spent_s(const Record& record) { return record.verify_seconds + record.run
 
 }  // namespace
 
-std::vector<std::string> device_names(const std::string& devices, const std::string& nvrtc_path) {
-  RunnerOptions options;
-  options.nvrtc_path = nvrtc_path;
+std::vector<std::string> device_names(const std::string& devices, const RunnerOptions& options) {
   std::vector<std::string> names;
   for (const std::string& device : split(devices)) {
     if (device != "cuda:all") {

@@ -22,7 +22,7 @@ struct DeviceGroup {
 };
 
 /// Names that --device holds, with `cuda:all` as the cards that there are; `cuda:0` where none opens.
-std::vector<std::string> device_names(const std::string& devices, const std::string& nvrtc_path);
+std::vector<std::string> device_names(const std::string& devices, const RunnerOptions& options);
 
 /// `cuda:0,cuda:1`, `cuda:all`, `virtual:rtx4090,virtual:rtx3070`: groups in the order of their first device. Throws
 /// UsageError for a device that is named twice, EnvironmentError for one that does not open.

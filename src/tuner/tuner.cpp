@@ -2,6 +2,8 @@
 // end the finalists of each task against its default.
 #include "src/tuner/tuner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -39,6 +41,8 @@ class Tuning {
   void search();
   void compare_finalists();
   TuneSummary finish();
+  /// Ends the run in the database by an error, if that can be written.
+  void end_by(const Error& error);
 
  private:
   bool times_vary() const { return evidence_ == Evidence::silicon; }
@@ -61,6 +65,7 @@ class Tuning {
   void close(size_t task, const std::string& state);
   void refit_model();
   std::string reason_of_closed_tasks() const;
+  const TuneSummary& conclude();
 
   const std::vector<Task>& tasks_;
   Runner& runner_;
@@ -267,7 +272,7 @@ std::vector<std::vector<double>> Tuning::measure_finalists(size_t task, const st
   return rounds_us;
 }
 
-TuneSummary Tuning::finish() {
+const TuneSummary& Tuning::conclude() {
   TuneSummary& summary = log_.summary();
   for (size_t task = 0; task < tasks_.size(); ++task) {
     if (states_[task].empty()) log_.set_state(tasks_[task], end_reason_);
@@ -278,8 +283,24 @@ TuneSummary Tuning::finish() {
   summary.seconds = session_.seconds();
   summary.wall_seconds = seconds_since(start_);
   summary.idle_seconds = runner_.idle_seconds() - idle_before_;
+  return summary;
+}
+
+TuneSummary Tuning::finish() {
+  const TuneSummary& summary = conclude();
   database_.end_run(run_id_, end_reason_, to_json(summary));
   return summary;
+}
+
+void Tuning::end_by(const Error& error) {
+  end_reason_ = end_reason_of(error);
+  const Json summary = to_json(conclude());
+  for (const Json& kept : {summary, Json()}) {  // on a full disk the reason alone may still find room
+    try {
+      return database_.end_run(run_id_, end_reason_, kept);
+    } catch (const Error&) {  // the first error is the one to tell
+    }
+  }
 }
 
 std::optional<std::string> Tuning::limit_reached() const {
@@ -362,15 +383,26 @@ std::string Tuning::reason_of_closed_tasks() const {
 
 }  // namespace
 
+std::string end_reason_of(const Error& error) {
+  if (dynamic_cast<const Interrupted*>(&error) != nullptr) return "interrupted";
+  const bool lacks = dynamic_cast<const EnvironmentError*>(&error) != nullptr;
+  return fmt::format("{}: {}", lacks ? "environment" : "error", error.what());
+}
+
 TuneSummary tune(const std::vector<Task>& tasks, Runner& runner, CostModel& cost_model, Database& database,
                  const RunInfo& run, const TuneOptions& options, const ProgressCallback& progress) {
   Tuning tuning(tasks, runner, cost_model, database, run, options, progress);
-  tuning.recall_known_records();
-  tuning.measure_defaults();
-  tuning.settle_contested();
-  tuning.search();
-  tuning.compare_finalists();
-  return tuning.finish();
+  try {
+    tuning.recall_known_records();
+    tuning.measure_defaults();
+    tuning.settle_contested();
+    tuning.search();
+    tuning.compare_finalists();
+    return tuning.finish();
+  } catch (const Error& error) {
+    tuning.end_by(error);
+    throw;
+  }
 }
 
 }  // namespace warpwright

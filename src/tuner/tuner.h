@@ -12,6 +12,7 @@
 #include "database/database.h"
 #include "measure/runner.h"
 #include "search_space/kernel_family.h"
+#include "src/core/error.h"
 #include "src/core/verdict.h"
 #include "src/tasks/tasks.h"
 
@@ -55,7 +56,7 @@ struct TuneSummary {
   std::vector<TaskProgress> tasks;
   int64_t trials = 0;       // of the whole run, earlier sittings included
   int64_t measured = 0;     // in this sitting
-  std::string end_reason;   // `trials`, `time`, `exhausted`, `patience`, `interrupted`
+  std::string end_reason;   // `trials`, `time`, `exhausted`, `patience`, `interrupted`; `environment: ...`
   TrialSeconds seconds;     // sums over this sitting
   double wall_seconds = 0;  // of this sitting
   double idle_seconds = 0;  // of it, in which neither compiling nor measuring was at its full
@@ -64,13 +65,17 @@ struct TuneSummary {
 /// What the run's row in the database keeps.
 Json to_json(const TuneSummary& summary);
 
+/// What a run that ends by an error is recorded with: `environment: ...`, `interrupted`.
+std::string end_reason_of(const Error& error);
+
 /// Called after every trial, replayed ones too.
 using ProgressCallback = std::function<void(const TuneSummary&)>;
 
 /// Measures until a limit is reached, nothing is left or `stop` is set, and ends the run in the database with the
-/// reason. Every trial is committed as it ends. Trials that the run recorded in an earlier sitting are replayed, not
-/// measured: the same seed over the same database proposes the same Configs, whatever the jobs and wherever a sitting
-/// ended. Throws UsageError when no family takes a task, EnvironmentError when nothing can be measured.
+/// reason, also when it ends by an error and the database can still be written. Every trial is committed as it ends.
+/// Trials that the run recorded in an earlier sitting are replayed, not measured: the same seed over the same database
+/// proposes the same Configs, whatever the jobs and wherever a sitting ended. Throws UsageError when no family takes a
+/// task, EnvironmentError when nothing can be measured.
 TuneSummary tune(const std::vector<Task>& tasks, Runner& runner, CostModel& cost_model, Database& database,
                  const RunInfo& run, const TuneOptions& options, const ProgressCallback& progress);
 

@@ -26,12 +26,14 @@ constexpr const char* kDevice = "virtual:rtx4090";
 /// A `tune` of its own, which the test may kill.
 class RunningTune {
  public:
-  explicit RunningTune(const std::vector<std::string>& arguments) {
+  /// `output`: of both outputs; -1: nowhere. `ignored`: a signal that it is started with ignored; 0: none.
+  explicit RunningTune(const std::vector<std::string>& arguments, int output = -1, int ignored = 0) {
     process_ = fork();
     if (process_ != 0) return;
-    const int nothing = open("/dev/null", O_RDWR);
-    dup2(nothing, STDOUT_FILENO);
-    dup2(nothing, STDERR_FILENO);
+    if (ignored != 0) signal(ignored, SIG_IGN);
+    if (output < 0) output = open("/dev/null", O_RDWR);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
     std::vector<std::string> copies{WARPWRIGHT_PROGRAM};
     copies.insert(copies.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
@@ -43,6 +45,9 @@ class RunningTune {
   pid_t process() const { return process_; }
   int end_by(int signal) {
     kill(process_, signal);
+    return wait();
+  }
+  int wait() {
     int status = 0;
     waitpid(process_, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
@@ -221,6 +226,45 @@ TEST_F(TuneTest, S1StopAndResumeLeaveNothingBehindAndMeasureNothingTwice) {
   const Json again = json(arguments);
   EXPECT_EQ(again["measured"], 0);
   unsetenv("TMPDIR");
+}
+
+TEST_F(TuneTest, ASignalWhileCompilerAndDeviceOpenIsNoFailureOfTheirs) {
+  setenv("TMPDIR", temporary_.c_str(), 1);
+  const std::vector<std::vector<std::string>> verbs{tune(path("d.db"), {"--trials", "100000", "--patience", "0"}),
+                                                    {"doctor", "--device", kDevice}};
+  for (const auto& arguments : verbs) {
+    for (const auto& [signal, status] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143), std::pair(SIGHUP, 129)}) {
+      RunningTune running(arguments);
+      // The first thing that a worker needs.
+      while (std::filesystem::is_empty(temporary_)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_EQ(running.end_by(signal), status) << arguments.front();
+      EXPECT_EQ(files_in(temporary_).size(), 0u);
+    }
+  }
+  unsetenv("TMPDIR");
+  if (!std::filesystem::exists(path("d.db"))) return;
+  const Json runs = json({"db", "runs", path("d.db")})["runs"];
+  for (const Json& each : runs) EXPECT_EQ(each["end_reason"], "interrupted");
+}
+
+TEST_F(TuneTest, AHangUpThatIsIgnoredStaysIgnored) {
+  RunningTune running(tune(path("d.db"), {"--trials", "6"}), -1, SIGHUP);
+  while (!std::filesystem::exists(path("d.db"))) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(running.end_by(SIGHUP), 0);
+  EXPECT_EQ(records(path("d.db")), 6);
+}
+
+TEST_F(TuneTest, AnOutputThatNobodyReadsEndsNoRun) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
+  RunningTune running(tune(path("d.db"), {"--trials", "6"}), pipe_ends[1]);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+  EXPECT_EQ(running.wait(), 128 + SIGPIPE);
+  const Json stats = json({"db", "stats", path("d.db")});
+  EXPECT_EQ(stats["records"], 6);
+  EXPECT_EQ(stats["runs"][0]["end_reason"], "trials");
+  EXPECT_EQ(files_in(temporary_).size(), 0u);
 }
 
 TEST_F(TuneTest, S2TinySpaceSaysExhausted) {

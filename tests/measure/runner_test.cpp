@@ -11,6 +11,7 @@
 
 #include "cost_model/default_config.h"
 #include "measure/builder.h"
+#include "measure/diagnosis.h"
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
 #include "src/core/hash.h"
@@ -199,6 +200,15 @@ TEST(Runner, StopFlagInterruptsTheBatch) {
   EXPECT_THAT(kinds(runner->run(trials(3), nullptr)),
               ElementsAre(OutcomeKind::interrupted, OutcomeKind::interrupted, OutcomeKind::interrupted));
   EXPECT_LT(seconds_since(begin), 8 + 10);
+}
+
+TEST(Runner, AStopWhileDevicesOpenIsNoFaultOfTheirs) {
+  const std::atomic<bool> stop{true};
+  RunnerOptions options = options_for("fake:virtual");
+  options.stop = &stop;
+  EXPECT_THROW(open_worker_runner(options), Interrupted);
+  EXPECT_THROW(identify_device("fake:virtual", options), Interrupted);
+  EXPECT_THROW(diagnose_in_worker({"fake:virtual", "", 0}, options), Interrupted);
 }
 
 TEST(Runner, EnvironmentThatLacksFromTheStartIsThrown) {

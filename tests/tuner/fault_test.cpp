@@ -60,6 +60,23 @@ TEST_P(T20DegenerateData, TheSearchGoesOn) {
   }
 }
 
+TEST_F(TunerFaultTests, ARunThatEndsByAnErrorSaysSo) {
+  FakeRunner runner;
+  runner.rule = [&](const Trial& trial) {
+    if (runner.measured <= 4)
+      return timed({fake_time_us(trial.workload, Config{"f", 1, {{"a", 1}, {"b", 1}, {"c", 1}}})});
+    return Outcome{OutcomeKind::infrastructure, "no room in /tmp", "", {}, ""};
+  };
+  EXPECT_THROW(tune_with(runner, 60), EnvironmentError);
+  const RunInfo run = open_database(folder_.path() / "a.db", OpenMode::read_only)->runs().at(0);
+  EXPECT_THAT(run.end_reason, ::testing::StartsWith("environment: 16 trials in a row failed"));
+  EXPECT_THAT(run.end_reason, ::testing::HasSubstr("no room in /tmp"));
+  EXPECT_NE(run.ended_utc, "");
+  EXPECT_EQ(run.trials_done, 4);
+  EXPECT_EQ(run.summary.at("end_reason"), run.end_reason);
+  EXPECT_GE(run.summary.at("trials"), 4);
+}
+
 TEST_F(TunerFaultTests, S2TinySpaceIsExhausted) {
   const TinyFamily tiny;
   options_.families = [&tiny](const Workload&, const Target&) { return std::vector<const KernelFamily*>{&tiny}; };
