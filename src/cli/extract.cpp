@@ -134,7 +134,8 @@ Json nodes_json(const Model& model) {
               {"op_type", node.op_type},
               {"precision", std::string(name(node.precision))},
               {"steps", node.steps}};
-    if (!node.why_real.empty()) item["why_not_8_bit"] = node.why_real;
+    const char* why = node.precision == Precision::left_out ? "why_left_out" : "why_not_8_bit";
+    if (!node.why_real.empty()) item[why] = node.why_real;
     nodes.push_back(std::move(item));
   }
   return nodes;
@@ -225,7 +226,7 @@ VerbBody extract_verb(CLI::App& app) {
       app.add_flag("-v,--verbose", options->verbose,
                    "say of every family how many Configs it has for a task, or why it has none"),
       app.add_flag("--nodes", options->nodes,
-                   "say of every ONNX node whether it is in 8 bits or in float32, and why not in 8 bits")};
+                   "say of every ONNX node whether it is in 8 bits, in float32 or left out, and why not in 8 bits")};
   for (CLI::Option* option : of_spaces) option->excludes(after)->excludes(diff);
   app.add_flag("--skip-unsupported", options->skip_unsupported,
                "the tasks of what is left without nodes that cannot be taken");

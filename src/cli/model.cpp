@@ -27,6 +27,7 @@ Model read_model(const std::filesystem::path& path, const std::map<std::string, 
   model.left_out = std::move(imported.left_out);
   model.program = std::move(lowered.program);
   model.nodes = std::move(lowered.nodes);
+  mark_left_out(model.nodes, imported.why_left_out);
   model.name = path.filename().string();
   model.digest = sha256_of_file(path);
   return model;

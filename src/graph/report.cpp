@@ -7,6 +7,8 @@ namespace warpwright {
 
 std::string_view name(Precision precision) {
   switch (precision) {
+    case Precision::left_out:
+      return "left out";
     case Precision::folded:
       return "folded";
     case Precision::codes:
@@ -52,6 +54,15 @@ std::vector<NodeReport> report_nodes(const Program& program, const std::vector<O
     reports.push_back(std::move(report));
   }
   return reports;
+}
+
+void mark_left_out(std::vector<NodeReport>& reports, const std::map<std::string, std::string>& why_left_out) {
+  for (NodeReport& report : reports) {
+    const auto why = why_left_out.find(report.name);
+    if (why == why_left_out.end() || !report.steps.empty()) continue;
+    report.precision = Precision::left_out;
+    report.why_real = why->second;
+  }
 }
 
 std::map<Precision, PrecisionShare> shares(const Program& program) {

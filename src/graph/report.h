@@ -11,11 +11,12 @@
 namespace warpwright {
 
 enum class Precision {
-  folded,   // no step is left of it: constants, Q and DQ that joined others, reshapes
-  codes,    // in 8 bits; sums of codes count as such
-  edge,     // from float32 to codes or back
-  real,     // float32
-  integer,  // int32, int64 and booleans outside the quantized arithmetic
+  left_out,  // it cannot be taken, or hangs on what cannot
+  folded,    // no step is left of it: constants, Q and DQ that joined others, reshapes
+  codes,     // in 8 bits; sums of codes count as such
+  edge,      // from float32 to codes or back
+  real,      // float32
+  integer,   // int32, int64 and booleans outside the quantized arithmetic
 };
 std::string_view name(Precision precision);
 /// What a step computes in.
@@ -25,12 +26,15 @@ struct NodeReport {
   std::string name, op_type;
   Precision precision = Precision::folded;
   std::vector<size_t> steps;  // of the Program
-  std::string why_real;       // why it is not in 8 bits; empty when it is, or when nothing of it is in float32
+  std::string why_real;       // why it is not in 8 bits, or left out; empty when it is, or when nothing is in float32
 };
 
 /// One entry for each ONNX node, in the order of the file.
 std::vector<NodeReport> report_nodes(const Program& program, const std::vector<OnnxNode>& onnx_nodes,
                                      const std::map<std::string, std::string>& reasons);
+
+/// Nodes with a reason here are left out.
+void mark_left_out(std::vector<NodeReport>& reports, const std::map<std::string, std::string>& why_left_out);
 
 /// How much of a Program is in 8 bits.
 struct PrecisionShare {

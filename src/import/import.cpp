@@ -62,9 +62,13 @@ class Importer {
     left_inlined_bytes_ = kInlinedBytes + kInlinedBytesForEach * node_bytes();
     add_inputs();
     for (int index : order) {
-      const size_t faults = faults_.size();
+      const size_t faults = faults_.size(), nodes = graph_.onnx_nodes.size();
       take_node(model_.graph().node(index), opset);
       if (skips_) bridge(model_.graph().node(index), faults < faults_.size());
+      if (faults == faults_.size()) continue;
+      for (size_t i = nodes; i < graph_.onnx_nodes.size(); ++i) {
+        why_left_out_.emplace(graph_.onnx_nodes[i].name, "part of what is left out");
+      }
     }
     if (!faults_.empty() && !skips_) {
       throw UsageError(
@@ -78,7 +82,7 @@ class Importer {
       throw UsageError(
           fmt::format("nothing is left of the model without what cannot be taken:\n{}", fmt::join(faults_, "\n")));
     }
-    return {std::move(graph_), std::move(faults_)};
+    return {std::move(graph_), std::move(faults_), std::move(why_left_out_)};
   }
 
  private:
@@ -221,9 +225,16 @@ class Importer {
       context.attributes.check_all_asked();
       check_outputs(node);
     } catch (const UsageError& error) {
-      faults_.push_back(fmt::format("  node '{}' ({}{}{}): {}", display_name(node), domain, domain.empty() ? "" : ".",
-                                    node.op_type(), error.what()));
+      add_fault(node, error.what());
     }
+  }
+
+  void add_fault(const onnx::NodeProto& node, const std::string& reason) {
+    const std::string name = display_name(node);
+    const bool is_default = node.domain().empty() || node.domain() == "ai.onnx";
+    faults_.push_back(fmt::format("  node '{}' ({}{}{}): {}", name, is_default ? "" : node.domain(),
+                                  is_default ? "" : ".", node.op_type(), reason));
+    why_left_out_.emplace(name, reason);
   }
 
   /// Whether the node hangs on no graph input and is computed.
@@ -303,8 +314,7 @@ class Importer {
     for (const std::string& output : node.output())
       is_whole = is_whole && (output.empty() || tensors_.is_known(output));
     if (is_whole) return;
-    if (!is_fault)
-      faults_.push_back(fmt::format("  node '{}' ({}): hangs on what is left out", display_name(node), node.op_type()));
+    if (!is_fault) add_fault(node, "hangs on what is left out");
     for (const std::string& name : tensors_read(node)) loose_ends_.insert(name);
     for (const std::string& output : node.output()) {
       tensors_.forget(output);
@@ -388,6 +398,7 @@ class Importer {
   std::map<std::string, int64_t> symbols_;
   std::set<std::string> reads_;
   std::vector<std::string> faults_;
+  std::map<std::string, std::string> why_left_out_;
   std::set<std::string> loose_ends_;  // read by what is left out
   int calls_ = 0;                     // of functions, one in the other
   int64_t left_inlined_bytes_ = 0;

@@ -22,7 +22,8 @@ enum class Unsupported { refused, skipped };
 
 struct ImportedGraph {
   Graph graph;
-  std::vector<std::string> left_out;  // for people: each node with operator and reason
+  std::vector<std::string> left_out;                // for people: each node with operator and reason
+  std::map<std::string, std::string> why_left_out;  // by the names of the ONNX nodes, those within a call or branch too
 };
 
 /// With `skipped` what cannot be taken is left out, and what hangs on it as far as the file does not declare the type

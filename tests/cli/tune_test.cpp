@@ -293,6 +293,10 @@ TEST_F(TuneTest, S5WhatIsLeftOfAModelIsTuned) {
   for (const Json& task : extracted["tasks"]) all.insert(task["key"]);
   const Json left = json({"extract", odd, shape[0], shape[1], "--skip-unsupported"});
   EXPECT_EQ(left["left_out"].size(), 4u) << left["left_out"];  // and the Gemm, Q and DQ that hang on it
+  size_t marked = 0;
+  for (const Json& node : left["onnx_nodes"])
+    marked += node["precision"] == "left out" && node.contains("why_left_out");
+  EXPECT_EQ(marked, 4u) << left["onnx_nodes"];
   size_t shared = 0;
   for (const Json& task : left["tasks"]) shared += all.count(task["key"]);
   EXPECT_EQ(shared, all.size() - 2);  // without the dense layer and the last DequantizeLinear

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 ImportedGraph skipped(ModelBuilder& builder) {
   const TemporaryFolder folder;
@@ -89,6 +90,47 @@ TEST(LeftOut, AWholeModelLosesNothing) {
   const ImportedGraph imported = skipped(builder);
   EXPECT_TRUE(imported.left_out.empty());
   EXPECT_EQ(imported.graph.outputs.size(), 1u);
+}
+
+TEST(LeftOut, ReportsSayWhyInPlaceOfFolded) {
+  ModelBuilder builder = network();
+  declare(builder, "m", {1, 4, 8, 8});
+  ImportedGraph imported = skipped(builder);
+  Lowered lowered = lower_with_report(std::move(imported.graph));
+  mark_left_out(lowered.nodes, imported.why_left_out);
+  std::vector<std::string> lines;
+  for (const NodeReport& node : lowered.nodes) {
+    lines.push_back(node.name + ": " + std::string(name(node.precision)));
+    if (node.precision == Precision::left_out) lines.back() += ", " + node.why_real;
+  }
+  EXPECT_THAT(lines, ElementsAre("node_before: float32", "node_m: left out, the operator is not supported",
+                                 "node_between: float32", "node_r: left out, the operator is not supported",
+                                 "node_hanging: left out, hangs on what is left out",
+                                 "node_behind: left out, hangs on what is left out"));
+}
+
+TEST(LeftOut, ReportsCountWhatACallHoldsAsLeftOutWithIt) {
+  ModelBuilder builder;
+  builder.input("x", onnx_type<float>(), {1, 4});
+  onnx::FunctionProto& function = *builder.model().add_functions();
+  function.set_name("F");
+  function.set_domain("own");
+  function.add_input("a");
+  function.add_output("b");
+  for (const char* op_type : {"Neg", "Mystery"}) {
+    onnx::NodeProto& node = *function.add_node();
+    node.set_op_type(op_type);
+    node.set_name(op_type);
+    node.add_input(function.node_size() == 1 ? "a" : "inner");
+    node.add_output(function.node_size() == 1 ? "inner" : "b");
+  }
+  builder.node("Abs", {"x"}, {"y"});
+  builder.node("F", {"x"}, {"f"}, "own");
+  builder.output("y");
+  builder.output("f");
+  ImportedGraph imported = skipped(builder);
+  EXPECT_THAT(imported.why_left_out, ElementsAre(Pair("node_f/Mystery", "the operator is not supported"),
+                                                 Pair("node_f/Neg", "part of what is left out")));
 }
 
 TEST(LeftOut, NothingLeftIsSaidWithTheReasons) {
