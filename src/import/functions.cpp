@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "src/core/error.h"
 
@@ -46,6 +48,15 @@ void set_attributes(onnx::NodeProto& node, const onnx::FunctionProto& function, 
 }
 
 }  // namespace
+
+void check_functions(const onnx::ModelProto& model) {
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const auto& function : model.functions()) {
+    if (seen.emplace(function.domain(), function.name()).second) continue;
+    throw UsageError(fmt::format("the model defines the function {}.{} twice, which is not supported",
+                                 function.domain(), function.name()));
+  }
+}
 
 const onnx::FunctionProto* called_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
   for (const auto& function : model.functions()) {
@@ -92,13 +103,6 @@ int64_t most_inlined_bytes(const onnx::FunctionProto& function, const onnx::Node
     for (const auto& attribute : node.attribute()) bytes += attribute.ref_attr_name().empty() ? 0 : call_bytes;
   }
   return bytes;
-}
-
-int64_t opset_of(const onnx::FunctionProto& function, int64_t otherwise) {
-  for (const auto& import : function.opset_import()) {
-    if (import.domain().empty() || import.domain() == "ai.onnx") return import.version();
-  }
-  return otherwise;
 }
 
 }  // namespace warpwright

@@ -7,6 +7,9 @@
 
 namespace warpwright {
 
+/// Throws UsageError that names a function which the model defines twice.
+void check_functions(const onnx::ModelProto& model);
+
 /// The function that the node calls, or null.
 const onnx::FunctionProto* called_function(const onnx::ModelProto& model, const onnx::NodeProto& node);
 
@@ -17,8 +20,5 @@ std::vector<onnx::NodeProto> inlined(const onnx::FunctionProto& function, const 
 
 /// At most so many bytes are in the graph that `inlined` gives, nodes and names; for what a file may ask for.
 int64_t most_inlined_bytes(const onnx::FunctionProto& function, const onnx::NodeProto& call, const std::string& prefix);
-
-/// The opset of the default domain that the body is written in.
-int64_t opset_of(const onnx::FunctionProto& function, int64_t otherwise);
 
 }  // namespace warpwright

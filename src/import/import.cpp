@@ -52,7 +52,10 @@ class Importer {
         tensors_(graph_) {}
 
   ImportedGraph run() {
-    const int64_t opset = default_opset(model_);
+    const auto imported = default_opset(model_.opset_import(), "the model");
+    if (!imported) throw UsageError("the model imports no opset of the default domain");
+    const int64_t opset = *imported;
+    check_functions(model_);
     const std::vector<int> order = sorted_nodes(model_.graph());
     for (int i = 0; i < model_.graph().initializer_size(); ++i) {
       const auto& proto = model_.graph().initializer(i);
@@ -251,7 +254,7 @@ class Importer {
     return true;
   }
 
-  /// An If whose condition is constant is the nodes of its branch.
+  /// An If whose condition is constant is the nodes of its branch. The branch's own names are free again behind it.
   void take_branch(const onnx::NodeProto& node, int64_t opset) {
     const OnnxConstant* condition = node.input_size() == 1 ? tensors_.constant(node.input(0)) : nullptr;
     if (!condition || condition->type != kBool || condition->size() != 1) {
@@ -266,21 +269,28 @@ class Importer {
       throw UsageError(fmt::format("attribute {} is no graph of {} outputs", name, node.output_size()));
     }
     const size_t faults = faults_.size();
+    std::set<std::string> own;
     for (const auto& proto : branch->initializer()) {
       require_fresh(proto.name());
+      own.insert(proto.name());
       add_constant(read_constant(proto, proto.name(), folder_));
     }
+    for (const auto& output : branch->output()) reads_.insert(output.name());
     for (const auto& inner : branch->node()) {
+      reads_.insert(inner.input().begin(), inner.input().end());
       for (const std::string& output : inner.output()) require_fresh(output);
+      own.insert(inner.output().begin(), inner.output().end());
       take_node(inner, opset);
     }
-    for (int i = 0; i < node.output_size(); ++i) {
-      const std::string& output = branch->output(i).name();
-      if (!tensors_.is_known(output) && faults == faults_.size()) {
-        throw UsageError(fmt::format("\"{}\" of its {} is written by nothing", output, name));
+    std::vector<ImportedTensors::Meaning> results;
+    for (const auto& output : branch->output()) {
+      if (!tensors_.is_known(output.name()) && faults == faults_.size()) {
+        throw UsageError(fmt::format("\"{}\" of its {} is written by nothing", output.name(), name));
       }
-      tensors_.alias(node.output(i), output);
+      results.push_back(tensors_.meaning(output.name()));
     }
+    for (const std::string& inner : own) tensors_.forget(inner);
+    for (int i = 0; i < node.output_size(); ++i) tensors_.set_meaning(node.output(i), results[static_cast<size_t>(i)]);
   }
 
   void require_fresh(const std::string& name) const {
@@ -292,13 +302,14 @@ class Importer {
     const std::string prefix = display_name(node);
     left_inlined_bytes_ -= most_inlined_bytes(function, node, prefix);
     if (left_inlined_bytes_ < 0) throw UsageError("functions expand to too many nodes");
+    const int64_t own_opset = default_opset(function.opset_import(), "its function").value_or(opset);
     const auto body = inlined(function, node, prefix);
     for (const auto& inner : body) {
       reads_.insert(inner.input().begin(), inner.input().end());
       for (const std::string& output : inner.output()) require_fresh(output);
     }
     ++calls_;
-    for (const auto& inner : body) take_node(inner, opset_of(function, opset));
+    for (const auto& inner : body) take_node(inner, own_opset);
     --calls_;
     for (const std::string& output : node.output()) {
       if (faults_.empty() && !output.empty() && !tensors_.is_known(output)) {

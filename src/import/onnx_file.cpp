@@ -146,21 +146,20 @@ OnnxFile read_onnx(const std::filesystem::path& path) {
   return file;
 }
 
-int64_t default_opset(const onnx::ModelProto& model) {
-  int64_t version = 0;
-  for (const auto& opset : model.opset_import()) {
+std::optional<int64_t> default_opset(const OpsetImports& imports, const std::string& importer) {
+  std::optional<int64_t> version;
+  for (const auto& opset : imports) {
     if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
-    if (version != 0 && version != opset.version()) {
+    if (version && *version != opset.version()) {
       throw UsageError(
-          fmt::format("the model imports two opsets of the default domain, {} and {}", version, opset.version()));
+          fmt::format("{} imports two opsets of the default domain, {} and {}", importer, *version, opset.version()));
     }
     version = opset.version();
-    if (version < kOldestOpset || version > kNewestOpset) {
-      throw UsageError(fmt::format("the model imports opset {} of the default domain; {} to {} are supported", version,
-                                   kOldestOpset, kNewestOpset));
+    if (*version < kOldestOpset || *version > kNewestOpset) {
+      throw UsageError(fmt::format("{} imports opset {} of the default domain; {} to {} are supported", importer,
+                                   *version, kOldestOpset, kNewestOpset));
     }
   }
-  if (version == 0) throw UsageError("the model imports no opset of the default domain");
   return version;
 }
 
@@ -205,11 +204,17 @@ std::vector<std::string> tensors_read(const onnx::NodeProto& node) {
     if (!input.empty()) names.push_back(input);
   }
   const auto add_graph = [&](const onnx::GraphProto& graph) {
+    std::set<std::string> own;
+    const auto add = [&](const std::string& name) {
+      if (!own.count(name)) names.push_back(name);
+    };
+    for (const auto& input : graph.input()) own.insert(input.name());
+    for (const auto& constant : graph.initializer()) own.insert(constant.name());
     for (const auto& inner : graph.node()) {
-      const std::vector<std::string> more = tensors_read(inner);
-      names.insert(names.end(), more.begin(), more.end());
+      for (const std::string& name : tensors_read(inner)) add(name);
+      own.insert(inner.output().begin(), inner.output().end());
     }
-    for (const auto& output : graph.output()) names.push_back(output.name());
+    for (const auto& output : graph.output()) add(output.name());
   };
   for (const auto& attribute : node.attribute()) {
     if (attribute.has_g()) add_graph(attribute.g());

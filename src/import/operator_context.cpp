@@ -82,9 +82,16 @@ void ImportedTensors::add_constant(OnnxConstant constant) {
   constants_[storage_.back().name] = &storage_.back();
 }
 
-void ImportedTensors::alias(const std::string& name, const std::string& other) {
-  if (auto found = constants_.find(other); found != constants_.end()) constants_[name] = found->second;
-  if (auto found = ids_.find(other); found != ids_.end()) ids_[name] = found->second;
+ImportedTensors::Meaning ImportedTensors::meaning(const std::string& name) const {
+  const auto found = ids_.find(name);
+  return {found == ids_.end() ? std::nullopt : std::optional(found->second), constant(name)};
+}
+
+void ImportedTensors::set_meaning(const std::string& name, const Meaning& meaning) {
+  if (name.empty()) return;
+  forget(name);
+  if (meaning.id) ids_[name] = *meaning.id;
+  if (meaning.constant) constants_[name] = meaning.constant;
 }
 
 const OnnxConstant* ImportedTensors::constant(const std::string& name) const {
@@ -181,7 +188,7 @@ TensorId OperatorContext::add_inner(Node node, std::vector<TensorId> inputs, DTy
 }
 
 void OperatorContext::finish_alias() {
-  if (constant_input(0)) return tensors_.alias(node_.output(0), node_.input(0));
+  if (constant_input(0)) return tensors_.set_meaning(node_.output(0), tensors_.meaning(node_.input(0)));
   Node node;
   node.kind = NodeKind::identity;
   const GraphTensor& x = input_tensor(0);

@@ -21,8 +21,14 @@ class ImportedTensors {
   /// One of float16 becomes float32: what is left in float16 is computed in float32.
   void add_constant(OnnxConstant constant);
   void add(const std::string& name, TensorId id) { ids_[name] = id; }
-  /// `name` is another name of `other`, constants included.
-  void alias(const std::string& name, const std::string& other);
+  /// What a name stands for; nothing for one that is not known.
+  struct Meaning {
+    std::optional<TensorId> id;
+    const OnnxConstant* constant = nullptr;
+  };
+  Meaning meaning(const std::string& name) const;
+  /// In place of what it stood for; nothing for an empty name.
+  void set_meaning(const std::string& name, const Meaning& meaning);
   void forget(const std::string& name) {
     ids_.erase(name);
     constants_.erase(name);
