@@ -1,4 +1,4 @@
-// Resize and Upsample: by the nearest element a movement of any type, else weighted sums of float32.
+// Resize and Upsample: by the nearest element a movement of any type, else weighted sums of float32 or of codes.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -147,7 +147,52 @@ TensorId extrapolated(OperatorContext& context, TensorId y, const ResizeRule& ru
   return add_formula(context, formula, value, "extrapolated");
 }
 
+/// Throws UsageError where codes are not resized here as ONNX Runtime resizes them.
+void require_linear_of_codes(const ResizeRule& rule, const Resize& resize) {
+  if (rule.mode != "linear" || rule.antialias) throw UsageError("8-bit codes are resized by mode linear alone");
+  if (rule.coordinates == "tf_crop_and_resize" || rule.coordinates == "half_pixel_symmetric") {
+    throw UsageError(fmt::format("8-bit codes by the coordinates {} are not supported", rule.coordinates));
+  }
+  const size_t rank = resize.axes.size();
+  bool is_plane = rank == 2 || rank == 4;
+  for (size_t i = 0; i + 2 < rank; ++i) is_plane = is_plane && !is_resized(resize.axes[i]);
+  if (!is_plane) throw UsageError("8-bit codes are resized along the last two of 2 or 4 dimensions alone");
+}
+
+/// Linear interpolation of codes as ONNX Runtime does it: four neighbours, each by the product of its weights, summed
+/// one by one in float32 and cut off towards zero, which keeps each rounding of the sum in sight.
+void finish_linear_of_codes(OperatorContext& context, const ResizeRule& rule, const Resize& resize) {
+  require_linear_of_codes(rule, resize);
+  const size_t h = resize.axes.size() - 2, w = h + 1;
+  const LinearNeighbours rows = linear_neighbours(rule, resize.axes[h]);
+  const LinearNeighbours columns = linear_neighbours(rule, resize.axes[w]);
+  const TensorId x = context.input(0);
+  const DType dtype = context.graph.tensor(x).dtype;
+  Formula formula(context.graph);
+  const auto weights = [&](const std::vector<float>& values, Shape shape) {
+    Tensor tensor = vector_f32(values);
+    tensor.shape = std::move(shape);
+    return formula.tensor(add_constant(context, std::move(tensor), "weights"));
+  };
+  const Shape as_rows{resize.axes[h].to, 1}, as_columns{resize.axes[w].to};
+  const Term above = weights(rows.first_weight, as_rows), below = weights(rows.second_weight, as_rows);
+  const Term left = weights(columns.first_weight, as_columns), right = weights(columns.second_weight, as_columns);
+  const TensorId upper = picked(context, x, h, rows.first, "above"),
+                 lower = picked(context, x, h, rows.second, "below");
+  const auto part = [&](TensorId row, const std::vector<int64_t>& indices, const char* suffix, Term by_column,
+                        Term by_row) {
+    const Term codes = formula.tensor(picked(context, row, w, indices, suffix));
+    return by_column * by_row * converted(codes, DType::f32);
+  };
+  Term sum = part(upper, columns.first, "above_left", left, above);
+  sum = sum + part(upper, columns.second, "above_right", right, above);
+  sum = sum + part(lower, columns.first, "below_left", left, below);
+  sum = sum + part(lower, columns.second, "below_right", right, below);
+  finish_formula(context, formula, converted(sum, dtype));
+}
+
 void finish_weighted(OperatorContext& context, const ResizeRule& rule, const Resize& resize) {
+  if (is_code(context.input_tensor(0).dtype)) return finish_linear_of_codes(context, rule, resize);
   require_real(context.input_tensor(0));
   TensorId y = context.input(0);
   const size_t rank = resize.axes.size();

@@ -60,6 +60,21 @@ std::vector<int64_t> nearest_indices(const ResizeRule& rule, const AxisResize& a
   return indices;
 }
 
+LinearNeighbours linear_neighbours(const ResizeRule& rule, const AxisResize& axis) {
+  LinearNeighbours result;
+  for (int64_t i = 0; i < axis.to; ++i) {
+    const float given = axis.scale == 1.0f ? static_cast<float>(i) : original_coordinate(rule.coordinates, i, axis);
+    const float x = std::clamp(given, 0.0f, static_cast<float>(axis.from - 1));
+    const auto first = static_cast<int64_t>(x), second = std::min(first + 1, axis.from - 1);
+    const bool is_one = first == second;
+    result.first.push_back(first);
+    result.second.push_back(second);
+    result.first_weight.push_back(is_one ? 0.5f : std::fabs(x - static_cast<float>(second)));
+    result.second_weight.push_back(is_one ? 0.5f : std::fabs(x - static_cast<float>(first)));
+  }
+  return result;
+}
+
 ResizeWeights resize_weights(const ResizeRule& rule, const AxisResize& axis) {
   ResizeWeights result;
   const double stretch = rule.antialias ? std::max(1.0, 1.0 / static_cast<double>(axis.scale)) : 1.0;

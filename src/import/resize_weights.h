@@ -26,6 +26,13 @@ struct AxisResize {
 /// unknown rule.
 std::vector<int64_t> nearest_indices(const ResizeRule& rule, const AxisResize& axis);
 
+/// The two neighbours of each element and their weights, in float32 as ONNX Runtime computes them.
+struct LinearNeighbours {
+  std::vector<int64_t> first, second;
+  std::vector<float> first_weight, second_weight;
+};
+LinearNeighbours linear_neighbours(const ResizeRule& rule, const AxisResize& axis);
+
 /// Weights for all other modes: `taps` for each element, and which elements lie outside (tf_crop_and_resize).
 struct ResizeWeights {
   int64_t taps = 1;

@@ -151,9 +151,7 @@ ModelBuilder with_condition() {
   return model;
 }
 
-std::vector<float> run(const ModelBuilder& model) {
-  return values_of<float>(model.run({{"x", reals({2}, {-3, 5})}}));
-}
+std::vector<float> run(const ModelBuilder& model) { return values_of<float>(model.run({{"x", reals({2}, {-3, 5})}})); }
 
 TEST(BranchNames, AreFreeAgainBehindTheBranch) {
   ModelBuilder model = with_condition();

@@ -193,6 +193,43 @@ TEST(Resize, LinearOfAnImage) {
               ElementsAre(0, 1, 3, 4, 8, 6, 2, 0));
 }
 
+/// Linear by these scales of the last two dimensions, half_pixel.
+template <typename T>
+ModelBuilder resize_of_codes(const Shape& shape, const std::vector<float>& scales, const std::string& mode = "linear",
+                             const std::string& coordinates = "half_pixel") {
+  ModelBuilder model;
+  model.input("x", onnx_type<T>(), shape);
+  model.constant<float>("scales", {static_cast<int64_t>(scales.size())}, scales);
+  onnx::NodeProto& node = model.node("Resize", {"x", "", "scales"}, {"y"});
+  set_text(node, "mode", mode);
+  set_text(node, "coordinate_transformation_mode", coordinates);
+  model.output("y");
+  return model;
+}
+
+TEST(Resize, LinearOfCodesCutsOffTowardsZeroAsOnnxRuntimeDoes) {
+  const auto of_u8 = [](const Shape& shape, const std::vector<float>& scales, const std::vector<uint8_t>& x) {
+    return values_of<uint8_t>(resize_of_codes<uint8_t>(shape, scales).run({{"x", tensor_of(DType::u8, shape, x)}}));
+  };
+  EXPECT_THAT(of_u8({1, 1, 1, 2}, {1, 1, 1, 2}, {10, 21}), ElementsAre(10, 12, 18, 21));  // 12.75, 18.25
+  EXPECT_THAT(of_u8({2, 1}, {2, 1}, {10, 21}), ElementsAre(10, 12, 18, 21));
+  // Weights whose float32 sum is a little below 1 lose a code where all are equal.
+  EXPECT_THAT(of_u8({1, 1, 2, 2}, {1, 1, 1.7f, 1.7f}, {13, 13, 13, 13}),
+              ElementsAre(13, 13, 13, 13, 13, 12, 13, 12, 13));
+  const Tensor x = tensor_of<int8_t>(DType::s8, {1, 1, 1, 2}, {-10, -21});
+  EXPECT_THAT(values_of<int8_t>(resize_of_codes<int8_t>({1, 1, 1, 2}, {1, 1, 1, 2}).run({{"x", x}})),
+              ElementsAre(-10, -12, -18, -21));
+}
+
+TEST(Resize, OfCodesInOtherWaysIsRefusedByName) {
+  const Shape image{1, 2, 2, 2};
+  EXPECT_THAT(resize_of_codes<uint8_t>(image, {1, 1, 2, 2}, "cubic").refusal(),
+              AllOf(HasSubstr("node_y"), HasSubstr("8-bit codes are resized by mode linear alone")));
+  EXPECT_THAT(resize_of_codes<uint8_t>(image, {1, 2, 2, 1}).refusal(), HasSubstr("along the last two of"));
+  EXPECT_THAT(resize_of_codes<uint8_t>(image, {1, 1, 2, 2}, "linear", "half_pixel_symmetric").refusal(),
+              HasSubstr("half_pixel_symmetric are not supported"));
+}
+
 std::vector<float> padded(const std::string& mode, const std::vector<int64_t>& pads) {
   ModelBuilder model;
   model.input("x", kFloat, {1, 3});
