@@ -150,6 +150,7 @@ def reason_of(text):
     text = re.sub(r"^(warpwright: )?(error: )?", "", text.replace("\n  ", " ").splitlines()[0] if text else "no text")
     text = re.sub(r"^the model has \d+ parts? that cannot be taken: *", "", text)
     text = re.sub(r"^node '[^']*' \(([^)]*)\): ", r"\1: ", text).split("; node '")[0].split("; graph input")[0]
+    text = text.split("; extract and tune take the rest")[0]
     text = re.sub(r'"[^"]*"', '"..."', text)
     return re.sub(r"/[^ ']*/", "", text)[:160]
 

@@ -54,25 +54,39 @@ bool is_utf8(const std::string& text) {
   return true;
 }
 
-void check_names(const onnx::GraphProto& graph) {
-  auto check = [](const std::string& text, const char* what) {
-    if (!is_utf8(text)) throw UsageError(fmt::format("not a usable ONNX model: the name of a {} is no UTF-8", what));
-  };
-  for (const auto& node : graph.node()) {
-    check(node.name(), "node");
-    check(node.op_type(), "operator");
-    check(node.domain(), "domain");
-    for (const auto& text : node.input()) check(text, "tensor");
-    for (const auto& text : node.output()) check(text, "tensor");
-    for (const auto& attribute : node.attribute()) {
-      check(attribute.name(), "attribute");
-      if (attribute.has_g()) check_names(attribute.g());
-      for (const auto& inner : attribute.graphs()) check_names(inner);
-    }
+void check_name(const std::string& text, const char* what) {
+  if (!is_utf8(text)) throw UsageError(fmt::format("not a usable ONNX model: the name of a {} is no UTF-8", what));
+}
+
+void check_names(const onnx::GraphProto& graph);
+
+void check_names(const onnx::NodeProto& node) {
+  check_name(node.name(), "node");
+  check_name(node.op_type(), "operator");
+  check_name(node.domain(), "domain");
+  for (const auto& text : node.input()) check_name(text, "tensor");
+  for (const auto& text : node.output()) check_name(text, "tensor");
+  for (const auto& attribute : node.attribute()) {
+    check_name(attribute.name(), "attribute");
+    if (attribute.has_g()) check_names(attribute.g());
+    for (const auto& inner : attribute.graphs()) check_names(inner);
   }
-  for (const auto& item : graph.initializer()) check(item.name(), "initializer");
-  for (const auto& item : graph.input()) check(item.name(), "graph input");
-  for (const auto& item : graph.output()) check(item.name(), "graph output");
+}
+
+void check_names(const onnx::GraphProto& graph) {
+  for (const auto& node : graph.node()) check_names(node);
+  for (const auto& item : graph.initializer()) check_name(item.name(), "initializer");
+  for (const auto& item : graph.input()) check_name(item.name(), "graph input");
+  for (const auto& item : graph.output()) check_name(item.name(), "graph output");
+}
+
+void check_names(const onnx::FunctionProto& function) {
+  check_name(function.name(), "function");
+  check_name(function.domain(), "domain");
+  for (const auto& text : function.input()) check_name(text, "tensor");
+  for (const auto& text : function.output()) check_name(text, "tensor");
+  for (const auto& text : function.attribute()) check_name(text, "attribute");
+  for (const auto& node : function.node()) check_names(node);
 }
 
 using Writers = std::map<std::string, int>;  // tensor name to node index; -1 for inputs and initializers
@@ -143,6 +157,7 @@ OnnxFile read_onnx(const std::filesystem::path& path) {
                                  model.graph().node_size() == 0 ? "nodes and no " : ""));
   }
   check_names(model.graph());
+  for (const auto& function : model.functions()) check_names(function);
   return file;
 }
 

@@ -135,6 +135,15 @@ TEST(ModelFunctions, OneThatIsDefinedTwiceIsRefused) {
   EXPECT_THAT(model.refusal(), HasSubstr("the model defines the function local.LeakyTwice twice"));
 }
 
+TEST(ModelFunctions, NamesThatAreNoUtf8AreRefused) {
+  ModelBuilder model;
+  add_function(model).mutable_node(1)->set_name("a\xff\xfe");
+  model.input("x", kFloat, {1});
+  model.node("LeakyTwice", {"x"}, {"y"}, "local");
+  model.output("y");
+  EXPECT_THAT(model.refusal(), HasSubstr("the name of a node is no UTF-8"));
+}
+
 /// If with a constant condition that takes this branch.
 void add_if(ModelBuilder& model, const std::vector<std::string>& outputs, ModelBuilder& branch) {
   onnx::NodeProto& node = model.node("If", {"yes"}, outputs);
