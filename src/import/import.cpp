@@ -9,6 +9,7 @@
 
 #include "src/core/error.h"
 #include "src/graph/formula.h"
+#include "src/import/bound_shapes.h"
 #include "src/import/constant_folding.h"
 #include "src/import/functions.h"
 #include "src/import/onnx_file.h"
@@ -17,25 +18,6 @@
 namespace warpwright {
 
 namespace {
-
-std::string declared_text(const onnx::TensorShapeProto& shape) {
-  std::vector<std::string> dims;
-  for (const auto& dim : shape.dim()) {
-    dims.push_back(dim.has_dim_value()       ? std::to_string(dim.dim_value())
-                   : dim.dim_param().empty() ? "?"
-                                             : dim.dim_param());
-  }
-  return fmt::format("[{}]", fmt::join(dims, ","));
-}
-
-[[noreturn]] void refuse_dynamic(const std::string& name, const onnx::TensorShapeProto& shape) {
-  std::vector<std::string> example;
-  for (const auto& dim : shape.dim()) {
-    example.push_back(dim.has_dim_value() && dim.dim_value() > 0 ? std::to_string(dim.dim_value()) : "1");
-  }
-  throw UsageError(fmt::format("graph input \"{}\" has the dynamic shape {}: bind it with --shape {}={}", name,
-                               declared_text(shape), name, fmt::join(example, ",")));
-}
 
 constexpr int kMostCalls = 16;
 /// Of what functions expand to: so many, and so many for each byte of the nodes and functions in the file.
@@ -47,9 +29,9 @@ class Importer {
       : model_(file.model),
         raw_data_(file.raw_data),
         folder_(std::move(folder)),
-        shapes_(shapes),
         skips_(unsupported == Unsupported::skipped),
-        tensors_(graph_) {}
+        tensors_(graph_),
+        shapes_(shapes) {}
 
   ImportedGraph run() {
     const auto imported = default_opset(model_.opset_import(), "the model");
@@ -118,7 +100,7 @@ class Importer {
       names.insert(input.name());
       inputs.push_back(&input);
     }
-    for (const auto& [name, shape] : shapes_) {
+    for (const auto& [name, shape] : shapes_.given()) {
       if (!names.count(name)) {
         throw UsageError(fmt::format("--shape {}={}: the model has no input of this name; it has {}", name,
                                      fmt::join(shape, ","), fmt::join(names, ", ")));
@@ -141,7 +123,7 @@ class Importer {
           fmt::format("  graph input \"{}\": {} tensors are not supported", name, element_type_name(type.elem_type())));
       return;
     }
-    add_input(name, *dtype, bound_shape(name, type));
+    add_input(name, *dtype, shapes_.bind(name, type));
   }
 
   void add_input(const std::string& name, DType dtype, Shape shape) {
@@ -163,46 +145,6 @@ class Importer {
     node.output = graph_.add_tensor(name, dtype, Shape(graph_.tensor(id).shape));
     graph_.nodes.push_back(std::move(node));
     return graph_.nodes.back().output;
-  }
-
-  Shape bound_shape(const std::string& name, const onnx::TypeProto_Tensor& type) {
-    const auto bound = shapes_.find(name);
-    if (!type.has_shape()) {
-      if (bound != shapes_.end()) return bound->second;
-      throw UsageError(fmt::format("graph input \"{}\" has no shape: bind it with --shape {}=...", name, name));
-    }
-    const auto& declared = type.shape();
-    if (bound == shapes_.end()) {
-      Shape shape;
-      for (const auto& dim : declared.dim()) {
-        if (!dim.has_dim_value()) refuse_dynamic(name, declared);
-        shape.push_back(dim.dim_value());
-      }
-      return shape;
-    }
-    bool fits = static_cast<int>(bound->second.size()) == declared.dim_size();
-    for (int i = 0; fits && i < declared.dim_size(); ++i) {
-      const auto& dim = declared.dim(i);
-      const int64_t value = bound->second[static_cast<size_t>(i)];
-      if (dim.has_dim_value()) fits = dim.dim_value() == value;
-      if (is_symbol(dim.dim_param())) bind_symbol(dim.dim_param(), value, name);
-    }
-    if (!fits) {
-      throw UsageError(fmt::format("--shape {}={} does not fit the model's shape {}", name,
-                                   fmt::join(bound->second, ","), declared_text(declared)));
-    }
-    return bound->second;
-  }
-
-  /// Exporters write `?` and `-1` for any extent, whatever the others are.
-  static bool is_symbol(const std::string& text) { return !text.empty() && text != "?" && text != "-1"; }
-
-  void bind_symbol(const std::string& symbol, int64_t value, const std::string& input) {
-    const auto [at, fresh] = symbols_.emplace(symbol, value);
-    if (!fresh && at->second != value) {
-      throw UsageError(
-          fmt::format("--shape {}: dimension {} is {} here and {} in another input", input, symbol, value, at->second));
-    }
   }
 
   void take_node(const onnx::NodeProto& node, int64_t opset) {
@@ -340,13 +282,8 @@ class Importer {
     const auto& type = declared.type().tensor_type();
     const auto dtype = dtype_of(type.elem_type());
     if (!dtype || !type.has_shape()) return;
-    Shape shape;
-    for (const auto& dim : type.shape().dim()) {
-      const auto bound = symbols_.find(dim.dim_param());
-      if (!dim.has_dim_value() && bound == symbols_.end()) return;
-      shape.push_back(dim.has_dim_value() ? dim.dim_value() : bound->second);
-    }
-    add_input(declared.name(), *dtype, std::move(shape));
+    std::optional<Shape> shape = shapes_.known(type.shape());
+    if (shape) add_input(declared.name(), *dtype, std::move(*shape));
   }
 
   void add_loose_end(const std::string& name) {
@@ -402,11 +339,10 @@ class Importer {
   const onnx::ModelProto& model_;
   const std::vector<std::optional<FileRange>>& raw_data_;
   const std::filesystem::path folder_;
-  const ShapeBindings& shapes_;
   const bool skips_;  // what cannot be taken
   Graph graph_;
   ImportedTensors tensors_;
-  std::map<std::string, int64_t> symbols_;
+  BoundShapes shapes_;
   std::set<std::string> reads_;
   std::vector<std::string> faults_;
   std::map<std::string, std::string> why_left_out_;
