@@ -126,14 +126,19 @@ class Database {
   virtual std::optional<Record> find(const std::string& content_key_prefix) const = 0;
   /// What a run of this file recorded, in the order of its trials; transient outcomes that were tried again too.
   virtual std::vector<Record> run_records(int64_t run_id) const = 0;
+  /// Records of a task that are retracted: no other function gives them.
+  virtual std::vector<Record> retracted(const std::string& workload_key) const = 0;
+  virtual bool is_retracted(const std::string& content_key) const = 0;
   virtual Statistics statistics() const = 0;
   virtual std::vector<RunInfo> runs() const = 0;
 
-  // Writing; throws EnvironmentError when the file cannot take it (full disk, read-only).
+  // Writing; throws EnvironmentError when the file cannot take it (full disk, read-only), and when it is no longer the
+  // file that was opened: deleted, replaced or cut by others, after saving what it held beside it.
   /// The run of that key, made if there is none.
   virtual RunInfo begin_run(const RunKey& key, const std::string& model_name, const std::string& arguments = "") = 0;
   virtual void end_run(int64_t run_id, const std::string& reason, const Json& summary = Json()) = 0;
-  /// One committed transaction; heartbeat of the run with it. Returns the content key.
+  /// One committed transaction; heartbeat of the run with it. Returns the content key. A damaged record with
+  /// this key gives way; one that is retracted stays so.
   virtual std::string add(const Record& record) = 0;
   /// The record of that content key counts no more, in any file that this one is read or merged with.
   virtual void retract(const std::string& content_key, const std::string& reason) = 0;

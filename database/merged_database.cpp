@@ -212,6 +212,20 @@ std::optional<Record> MergedDatabase::find(const std::string& content_key_prefix
 
 std::vector<Record> MergedDatabase::run_records(int64_t run_id) const { return parts_.front()->run_records(run_id); }
 
+std::vector<Record> MergedDatabase::retracted(const std::string& workload_key) const {
+  if (parts_.size() == 1) return parts_.front()->retracted(workload_key);
+  std::set<std::string> seen;
+  std::vector<Record> records;
+  for (const auto& part : parts_) {
+    for (Record& record : part->all_records(workload_key)) {
+      if (!is_retracted(record.content_key) || !seen.insert(record.content_key).second) continue;
+      if (part != parts_.front()) record.run_id = 0;
+      records.push_back(std::move(record));
+    }
+  }
+  return records;
+}
+
 Statistics MergedDatabase::statistics() const {
   Statistics statistics;
   statistics.workloads = static_cast<int64_t>(workload_keys().size());

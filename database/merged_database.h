@@ -34,6 +34,8 @@ class MergedDatabase : public Database {
   std::vector<Record> list(const std::string& workload_key, const std::string& outcome, int limit) const override;
   std::optional<Record> find(const std::string& content_key_prefix) const override;
   std::vector<Record> run_records(int64_t run_id) const override;
+  std::vector<Record> retracted(const std::string& workload_key) const override;
+  bool is_retracted(const std::string& content_key) const override;
   Statistics statistics() const override;
   std::vector<RunInfo> runs() const override;
 
@@ -45,7 +47,6 @@ class MergedDatabase : public Database {
   void close() override;
 
  private:
-  bool is_retracted(const std::string& content_key) const;
   bool is_cleared(const std::string& content_key) const;
   /// Union of what `read` gives for each part, without what any part retracts.
   std::vector<Record> merge(const std::function<std::vector<Record>(const SqliteDatabase&)>& read) const;

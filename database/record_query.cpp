@@ -42,7 +42,7 @@ WHERE t.run_id = ?1
 )sql";
 
 constexpr std::string_view kVisible =
-    "AND NOT EXISTS (SELECT 1 FROM retractions x WHERE x.record_key = r.content_key) AND ";
+    "AND NOT EXISTS (SELECT 1 FROM retractions x WHERE x.record_key = r.content_key) ";
 
 int small_integer(const Statement& row, int column) {
   const int64_t value = row.integer(column);
@@ -52,8 +52,10 @@ int small_integer(const Statement& row, int column) {
 
 }  // namespace
 
-RecordQuery::RecordQuery(const Connection& connection, std::string_view condition, std::optional<int64_t> run_id)
-    : rows_(connection, fmt::format("{}{}{}{}", kSelect, run_id ? kTrialsOfRun : kFirstTrial, kVisible, condition)),
+RecordQuery::RecordQuery(const Connection& connection, std::string_view condition, std::optional<int64_t> run_id,
+                         Retracted retracted)
+    : rows_(connection, fmt::format("{}{}{}AND {}", kSelect, run_id ? kTrialsOfRun : kFirstTrial,
+                                    retracted == Retracted::hidden ? kVisible : "", condition)),
       samples_(connection, "SELECT is_warm, us FROM samples WHERE record_id = ? ORDER BY is_warm, position") {
   if (run_id) rows_.bind(1, *run_id);
 }

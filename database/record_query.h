@@ -12,14 +12,18 @@
 
 namespace warpwright {
 
-/// Records that fulfil a condition and are not retracted. Rows that cannot be what was written are left out and
+/// Whether a query shows records that are retracted.
+enum class Retracted { hidden, shown };
+
+/// Records that fulfil a condition. Rows that cannot be what was written are left out and
 /// counted.
 class RecordQuery {
  public:
   /// `condition`: SQL over r: records, d: devices, w: workloads, c: configs, t: the trial that made it, with parameters
   /// from ?2 on, and then ORDER BY and LIMIT. `run_id`: the run whose trials are meant; nullopt: the first of the file
   /// that made the record.
-  RecordQuery(const Connection& connection, std::string_view condition, std::optional<int64_t> run_id = std::nullopt);
+  RecordQuery(const Connection& connection, std::string_view condition, std::optional<int64_t> run_id = std::nullopt,
+              Retracted retracted = Retracted::hidden);
 
   template <typename T>
   RecordQuery& bind(int index, const T& value) {

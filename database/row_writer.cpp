@@ -31,17 +31,34 @@ WHERE (excluded.heartbeat_utc, excluded.ended_utc, excluded.end_reason, excluded
     > (heartbeat_utc, ended_utc, end_reason, summary_json, model_name, arguments, host, user)
 )sql";
 
-constexpr const char* kInsertRecord = R"sql(
+constexpr std::string_view kInsertNewRecord = R"sql(
 INSERT INTO records (content_key, workload_id, config_id, device_id, environment_id, space, evidence, outcome,
                      median_us, limited_by, objective, conditions_json, source_hash, ptx_hash, cubin_hash, registers,
                      spill_bytes, smem_bytes, message, log, compile_seconds, verify_seconds, run_seconds)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (content_key) DO UPDATE SET
+)sql";
+
+constexpr std::string_view kReplacing = R"sql(
+  workload_id = excluded.workload_id, config_id = excluded.config_id, device_id = excluded.device_id,
+  environment_id = excluded.environment_id, space = excluded.space, evidence = excluded.evidence,
+  outcome = excluded.outcome, median_us = excluded.median_us, limited_by = excluded.limited_by,
+  objective = excluded.objective, conditions_json = excluded.conditions_json, source_hash = excluded.source_hash,
+  ptx_hash = excluded.ptx_hash, cubin_hash = excluded.cubin_hash, registers = excluded.registers,
+  spill_bytes = excluded.spill_bytes, smem_bytes = excluded.smem_bytes, message = excluded.message,
+  log = excluded.log, compile_seconds = excluded.compile_seconds, verify_seconds = excluded.verify_seconds,
+  run_seconds = excluded.run_seconds
+)sql";
+
+constexpr std::string_view kKeepingTheGreater = R"sql(
   message = excluded.message, log = excluded.log, compile_seconds = excluded.compile_seconds,
   verify_seconds = excluded.verify_seconds, run_seconds = excluded.run_seconds
 WHERE (excluded.message, excluded.log, excluded.compile_seconds, excluded.verify_seconds, excluded.run_seconds)
     > (message, log, compile_seconds, verify_seconds, run_seconds)
 )sql";
+
+const std::string kInsertRecord = fmt::format("{}{}", kInsertNewRecord, kKeepingTheGreater);
+const std::string kReplaceRecord = fmt::format("{}{}", kInsertNewRecord, kReplacing);
 
 constexpr const char* kInsertProvenance = R"sql(
 INSERT INTO provenance (record_id, host, user, recorded_utc)
@@ -156,20 +173,31 @@ void RowWriter::insert_samples(int64_t record_id, bool is_warm, const std::vecto
 }
 
 bool RowWriter::insert(const RecordRow& row) {
-  const bool is_new = insert_record(row.record);
+  const bool is_new = insert_record(row.record, false);
+  insert_provenance(row);
+  return is_new;
+}
+
+void RowWriter::put(const RecordRow& row) {
+  mend_references(row.record);
+  insert_record(row.record, holds_damaged(row.record.content_key));
+  insert_provenance(row);
+}
+
+void RowWriter::insert_provenance(const RecordRow& row) {
   statement(kInsertProvenance)
       .bind(1, row.record.content_key)
       .bind(2, row.host)
       .bind(3, row.user)
       .bind(4, row.recorded_utc)
       .run();
-  return is_new;
 }
 
-bool RowWriter::insert_record(const Record& record) {
+/// `replaces`: the row of that key is damaged, and all of it is written anew.
+bool RowWriter::insert_record(const Record& record, bool replaces) {
   const char* find = "SELECT id FROM records WHERE content_key = ?";
   const bool is_new = !look_up(find, record.content_key);
-  Statement& insert = statement(kInsertRecord);
+  Statement& insert = statement(replaces ? kReplaceRecord.c_str() : kInsertRecord.c_str());
   insert.bind(1, record.content_key)
       .bind(2, workload_id(record))
       .bind(3, config_id(record))
@@ -198,8 +226,9 @@ bool RowWriter::insert_record(const Record& record) {
       .bind(22, record.verify_seconds)
       .bind(23, record.run_seconds)
       .run();
-  if (is_new) {
+  if (is_new || replaces) {
     const int64_t id = *look_up(find, record.content_key);
+    if (replaces) remove_details(id);
     insert_samples(id, false, record.outcome.samples_us);
     insert_samples(id, true, record.warm_samples_us);
   }

@@ -23,13 +23,24 @@ class RowWriter {
   bool insert(const RetractionRow& row);
   bool insert(const ClearanceRow& row);
 
+  // Into a file that others have written to: a sound row is not lost for what is damaged there.
+  /// Inserts a record. A damaged row with its content key gives way to it, and so do damaged texts that it refers to.
+  void put(const RecordRow& row);
+  /// Takes out rows that refer to runs, records or workloads behind the last one: new ones would come by them.
+  void remove_orphans();
+
  private:
   int64_t workload_id(const Record& record);
   int64_t config_id(const Record& record);
   int64_t device_id(const Record& record);
   int64_t environment_id(const Record& record);
   void insert_samples(int64_t record_id, bool is_warm, const std::vector<double>& samples_us);
-  bool insert_record(const Record& record);
+  void insert_provenance(const RecordRow& row);
+  /// Samples and provenance.
+  void remove_details(int64_t record_id);
+  bool insert_record(const Record& record, bool replaces);
+  bool holds_damaged(const std::string& content_key) const;
+  void mend_references(const Record& record);
   /// Prepared once.
   Statement& statement(const char* sql);
   std::optional<int64_t> look_up(const char* sql, const std::string& key);

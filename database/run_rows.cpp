@@ -13,7 +13,8 @@ SELECT id, uid, model_digest, device_name, seed, limits_json, started_utc, heart
        summary_json, model_name, arguments, host, user,
        (SELECT count(DISTINCT t.trial_index) FROM trials t JOIN records r ON r.id = t.record_id
         WHERE t.run_id = runs.id
-          AND r.outcome NOT IN ('out_of_memory', 'device_lost', 'interrupted', 'infrastructure'))
+          AND r.outcome NOT IN ('out_of_memory', 'device_lost', 'interrupted', 'infrastructure')
+          AND NOT EXISTS (SELECT 1 FROM retractions x WHERE x.record_key = r.content_key))
 FROM runs WHERE ?1 IS NULL OR id = ?1 ORDER BY id
 )sql";
 
@@ -46,18 +47,26 @@ std::vector<StoredRun> read_runs(const Connection& connection, std::optional<int
   return runs;
 }
 
+namespace {
+
+/// What is no JSON in the file is none.
+Json usable(const Json& json) { return json.is_discarded() ? Json() : json; }
+
+}  // namespace
+
 RunInfo info_of(const StoredRun& run) {
   RunInfo info;
   info.id = run.id;
   info.uid = run.row.uid;
   info.key = run.row.key;
+  info.key.limits = usable(info.key.limits);
   info.model_name = run.row.model_name;
   info.arguments = run.row.arguments;
   info.started_utc = run.row.started_utc;
   info.heartbeat_utc = run.row.heartbeat_utc;
   info.ended_utc = run.row.ended_utc;
   info.end_reason = run.row.end_reason;
-  info.summary = run.row.summary;
+  info.summary = usable(run.row.summary);
   info.trials_done = run.trials_done;
   return info;
 }

@@ -137,6 +137,11 @@ void Connection::fail(int status) const {
     case SQLITE_INTERRUPT:
       throw UsageError(
           fmt::format("{}: the database is damaged: reading it takes more steps than its size allows", where));
+    case SQLITE_CONSTRAINT:
+      throw UsageError(fmt::format(
+          "{}: rows in it contradict each other ({}): the database is damaged; `warpwright db check {}` says "
+          "where, `warpwright db merge {} -o NEW` makes a new one of what is sound",
+          where, what, where, where));
     case SQLITE_ERROR:
     case SQLITE_SCHEMA:
       throw UsageError(fmt::format("{}: the database is not laid out as its version says ({})", where, what));

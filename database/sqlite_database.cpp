@@ -90,6 +90,8 @@ SqliteDatabase::SqliteDatabase(const std::filesystem::path& path, OpenMode mode,
     connection_ = open_to_write(path);
     begin_writing(is_local(path));
     writer_ = std::make_unique<RowWriter>(*connection_);
+    guard_ = std::make_unique<FileGuard>(*connection_);
+    guard_->check();
   }
 }
 
@@ -145,18 +147,25 @@ void leave_wal(const std::filesystem::path& path) {
 void SqliteDatabase::close() {
   if (!connection_) return;
   writer_.reset();
-  if (mode_ == OpenMode::read_write) connection_->try_execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  if (mode_ == OpenMode::read_only) return connection_.reset();
+  const bool was_lost = guard_->is_lost();
+  try {
+    guard_->check();
+  } catch (const EnvironmentError&) {  // nothing is written to what is at the path now
+    sqlite3_db_config(connection_->handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    connection_.reset();
+    guard_->remove_stray_log();
+    if (was_lost) return;  // and told
+    throw;
+  }
+  connection_->try_execute("PRAGMA wal_checkpoint(TRUNCATE)");
   connection_.reset();
-  if (mode_ == OpenMode::read_write) leave_wal(path_);
+  leave_wal(path_);
 }
 
 const Connection& SqliteDatabase::connection() const {
   if (!connection_) throw InternalError(fmt::format("{}: used after it was closed", path_.string()));
   return *connection_;
-}
-
-void SqliteDatabase::require_writable() const {
-  if (mode_ != OpenMode::read_write) throw InternalError(fmt::format("{}: is open for reading", path_.string()));
 }
 
 std::vector<Record> SqliteDatabase::read(RecordQuery& query) const {
@@ -176,6 +185,20 @@ constexpr const char* kOfWorkload = "r.workload_id = (SELECT id FROM workloads W
 
 std::vector<Record> SqliteDatabase::records(const std::string& workload_key) const {
   RecordQuery query(connection(), fmt::format("{} ORDER BY r.id", kOfWorkload));
+  query.bind(2, workload_key);
+  return read(query);
+}
+
+std::vector<Record> SqliteDatabase::all_records(const std::string& workload_key) const {
+  RecordQuery query(connection(), fmt::format("{} ORDER BY r.id", kOfWorkload), std::nullopt, Retracted::shown);
+  query.bind(2, workload_key);
+  return read(query);
+}
+
+std::vector<Record> SqliteDatabase::retracted(const std::string& workload_key) const {
+  constexpr const char* kIsRetracted = "EXISTS (SELECT 1 FROM retractions y WHERE y.record_key = r.content_key)";
+  RecordQuery query(connection(), fmt::format("{} AND {} ORDER BY r.id", kOfWorkload, kIsRetracted), std::nullopt,
+                    Retracted::shown);
   query.bind(2, workload_key);
   return read(query);
 }

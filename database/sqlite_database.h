@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "database/database.h"
+#include "database/file_guard.h"
 #include "database/file_system.h"
 #include "database/record_query.h"
 #include "database/row_writer.h"
@@ -50,6 +51,8 @@ class SqliteDatabase : public Database {
   std::vector<Record> list(const std::string& workload_key, const std::string& outcome, int limit) const override;
   std::optional<Record> find(const std::string& content_key_prefix) const override;
   std::vector<Record> run_records(int64_t run_id) const override;
+  std::vector<Record> retracted(const std::string& workload_key) const override;
+  bool is_retracted(const std::string& content_key) const override;
   Statistics statistics() const override;
   std::vector<RunInfo> runs() const override;
 
@@ -61,7 +64,8 @@ class SqliteDatabase : public Database {
   void close() override;
 
   // For reading several files as one.
-  bool is_retracted(const std::string& content_key) const;
+  /// All records of a task, retracted ones too.
+  std::vector<Record> all_records(const std::string& workload_key) const;
   bool is_cleared(const std::string& content_key) const;
   /// Content keys of records that found the Config wrong, retracted and cleared ones too.
   std::vector<std::string> wrong_results(const std::string& workload_key, const std::string& config_json,
@@ -77,7 +81,8 @@ class SqliteDatabase : public Database {
 
  private:
   void begin_writing(bool wal);
-  void require_writable() const;
+  /// One committed transaction, on the file that was opened.
+  void write(const std::function<void()>& change);
   const Connection& connection() const;
   /// All records of a query that is bound; warns of damaged ones.
   std::vector<Record> read(RecordQuery& query) const;
@@ -87,6 +92,8 @@ class SqliteDatabase : public Database {
   OpenMode mode_;
   std::unique_ptr<Connection> connection_;  // null once closed
   std::unique_ptr<RowWriter> writer_;       // null unless open for writing
+  std::unique_ptr<FileGuard> guard_;        // the same
+  bool is_without_orphans_ = false;
 };
 
 /// Median over all samples; nullopt without any.

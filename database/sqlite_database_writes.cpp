@@ -59,8 +59,22 @@ Json storable(Json summary) {
 
 }  // namespace
 
+void SqliteDatabase::write(const std::function<void()>& change) {
+  if (mode_ != OpenMode::read_write) throw InternalError(fmt::format("{}: is open for reading", path_.string()));
+  connection();  // throws when it is closed
+  guard_->check();
+  try {
+    Transaction transaction(*connection_);
+    change();
+    transaction.commit();
+  } catch (const Error&) {
+    guard_->check();  // which tells more
+    throw;
+  }
+  guard_->check();
+}
+
 RunInfo SqliteDatabase::begin_run(const RunKey& key, const std::string& model_name, const std::string& arguments) {
-  require_writable();
   RunRow run;
   run.uid = random_uid();
   run.key = key;
@@ -70,74 +84,73 @@ RunInfo SqliteDatabase::begin_run(const RunKey& key, const std::string& model_na
   run.host = storable(host_name(), kMostNameBytes);
   run.user = storable(user_name(), kMostNameBytes);
   if (const auto why = why_invalid(run)) throw InternalError(fmt::format("a run that cannot be stored: {}", *why));
-  Transaction transaction(connection());
   const std::string hash = run_key(key);
   const auto latest = [&]() -> std::optional<int64_t> {
-    Statement row = connection().prepare("SELECT id FROM runs WHERE key = ? ORDER BY id LIMIT 1");
+    Statement row = connection().prepare("SELECT id FROM runs WHERE key = ? AND id > 0 ORDER BY id LIMIT 1");
     row.bind(1, hash);
     return row.step() ? std::optional<int64_t>(row.integer(0)) : std::nullopt;
   };
-  if (const auto known = latest()) {
-    connection()
-        .prepare("UPDATE runs SET heartbeat_utc = ?, ended_utc = '', end_reason = '', summary_json = '' WHERE id = ?")
-        .bind(1, run.heartbeat_utc)
-        .bind(2, *known)
-        .run();
-  } else {
-    writer_->insert(run);
-  }
-  const int64_t id = latest().value();
-  transaction.commit();
+  int64_t id = 0;
+  write([&] {
+    writer_->remove_orphans();
+    if (const auto known = latest()) {
+      connection()
+          .prepare("UPDATE runs SET heartbeat_utc = ?, ended_utc = '', end_reason = '', summary_json = '' WHERE id = ?")
+          .bind(1, run.heartbeat_utc)
+          .bind(2, *known)
+          .run();
+    } else {
+      writer_->insert(run);
+    }
+    id = latest().value();
+  });
+  is_without_orphans_ = true;
   return info_of(read_runs(connection(), id).at(0));
 }
 
 void SqliteDatabase::end_run(int64_t run_id, const std::string& reason, const Json& summary) {
-  require_writable();
   RunRow end;
   end.uid = fmt::format("run {}", run_id);
   end.ended_utc = utc_now();
   end.end_reason = storable(reason, kMostNameBytes);
   end.summary = storable(summary);
   if (const auto why = why_invalid(end)) throw InternalError(fmt::format("an end that cannot be stored: {}", *why));
-  Transaction transaction(connection());
-  connection()
-      .prepare("UPDATE runs SET heartbeat_utc = ?1, ended_utc = ?1, end_reason = ?2, summary_json = ?3 WHERE id = ?4")
-      .bind(1, end.ended_utc)
-      .bind(2, end.end_reason)
-      .bind(3, end.summary.is_null() ? std::string() : text_of(end.summary))
-      .bind(4, run_id)
-      .run();
-  transaction.commit();
+  write([&] {
+    connection()
+        .prepare("UPDATE runs SET heartbeat_utc = ?1, ended_utc = ?1, end_reason = ?2, summary_json = ?3 WHERE id = ?4")
+        .bind(1, end.ended_utc)
+        .bind(2, end.end_reason)
+        .bind(3, end.summary.is_null() ? std::string() : text_of(end.summary))
+        .bind(4, run_id)
+        .run();
+  });
 }
 
 std::string SqliteDatabase::add(const Record& record) {
-  require_writable();
   const RecordRow row = row_of(record);
-  Transaction transaction(connection());
-  writer_->insert(row);
-  if (record.run_id != 0) {
+  write([&] {
+    if (!is_without_orphans_) writer_->remove_orphans();
+    writer_->put(row);
+    if (record.run_id == 0) return;
     Statement run = connection().prepare("UPDATE runs SET heartbeat_utc = ? WHERE id = ? RETURNING uid");
     run.bind(1, utc_now()).bind(2, record.run_id);
-    if (!run.step()) throw InternalError(fmt::format("{}: has no run {}", path_.string(), record.run_id));
+    if (!run.step()) {
+      throw EnvironmentError(
+          fmt::format("{}: run {} is in it no more: another program took it out", path_.string(), record.run_id));
+    }
     writer_->insert(TrialRow{run.text(0), record.trial_index, row.record.content_key, record.is_default});
     run.run();
-  }
-  transaction.commit();
+  });
+  is_without_orphans_ = true;
   return row.record.content_key;
 }
 
 void SqliteDatabase::retract(const std::string& content_key, const std::string& reason) {
-  require_writable();
-  Transaction transaction(connection());
-  writer_->insert(RetractionRow{content_key, storable(reason, kMostNameBytes)});
-  transaction.commit();
+  write([&] { writer_->insert(RetractionRow{content_key, storable(reason, kMostNameBytes)}); });
 }
 
 void SqliteDatabase::clear(const std::string& record_key, const std::string& verified_by) {
-  require_writable();
-  Transaction transaction(connection());
-  writer_->insert(ClearanceRow{record_key, verified_by});
-  transaction.commit();
+  write([&] { writer_->insert(ClearanceRow{record_key, verified_by}); });
 }
 
 }  // namespace warpwright

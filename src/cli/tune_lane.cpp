@@ -51,6 +51,7 @@ RunInfo latest_run(const Database& database, const RunKey& wanted) {
   for (const RunInfo& run : database.runs()) {
     const bool same = run.id != 0 && run.key.model_digest == wanted.model_digest &&
                       run.key.device_name == wanted.device_name && run.key.seed == wanted.seed &&
+                      run.key.limits.is_object() &&
                       run.key.limits.value("shapes", Json()) == wanted.limits.at("shapes");
     if (same && (!latest || run.id > latest->id)) latest = run;
   }
@@ -159,7 +160,8 @@ void TuneLane::abandon(const Error& error) {
       if (run.id == run_->id && run.ended_utc.empty()) database_->end_run(run_->id, end_reason_of(error));
     }
   } catch (const Error& failure) {
-    log_warning("how run {} ended could not be recorded: {}", run_->id, failure.what());
+    if (std::string_view(failure.what()) != error.what())
+      log_warning("how run {} ended could not be recorded: {}", run_->id, failure.what());
   }
 }
 

@@ -76,12 +76,14 @@ std::vector<Config> take_contested(std::vector<Record>& records, const TaskSearc
 }
 
 void clear_objections(Database& database, const Record& record, const std::string& content_key) {
-  for (const std::string& objection : database.objections(record.workload_key, record.config_json, record.arch)) {
-    const std::optional<Record> wrong = database.find(objection);
-    if (!wrong || wrong->evidence != record.evidence) continue;  // neither kind of device speaks for the other
-    database.clear(objection, content_key);
-    log_info("record {} said {} of a Config of task {}: verified again, it counts no more", objection.substr(0, 12),
-             name(wrong->outcome.kind), record.workload_key);
+  const std::vector<std::string> objections = database.objections(record.workload_key, record.config_json, record.arch);
+  if (objections.empty()) return;
+  for (const Record& wrong : database.of_config(record.workload_key, record.config_json)) {
+    if (std::find(objections.begin(), objections.end(), wrong.content_key) == objections.end()) continue;
+    if (wrong.evidence != record.evidence) continue;  // neither kind of device speaks for the other
+    database.clear(wrong.content_key, content_key);
+    log_info("record {} said {} of a Config of task {}: verified again, it counts no more",
+             wrong.content_key.substr(0, 12), name(wrong.outcome.kind), record.workload_key);
   }
 }
 

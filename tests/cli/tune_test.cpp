@@ -267,6 +267,21 @@ TEST_F(TuneTest, AnOutputThatNobodyReadsEndsNoRun) {
   EXPECT_EQ(files_in(temporary_).size(), 0u);
 }
 
+TEST_F(TuneTest, ADatabaseThatGoesWhileItIsWrittenToIsSaved) {
+  RunningTune running(tune(path("d.db"), {"--trials", "100000", "--patience", "0"}));
+  const auto has_records = [&] { return std::filesystem::exists(path("d.db")) && records(path("d.db")) > 2; };
+  while (!has_records()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path("d.db") + suffix);
+  EXPECT_EQ(running.wait(), 3);
+  EXPECT_FALSE(std::filesystem::exists(path("d.db")));
+  for (const std::string& name : files_in(folder_.path())) {
+    if (!name.starts_with("d.db.rescued-")) continue;
+    EXPECT_GT(records(path(name)), 2);
+    return;
+  }
+  ADD_FAILURE() << "no copy";
+}
+
 TEST_F(TuneTest, S2TinySpaceSaysExhausted) {
   const std::string model = (test_data() / "models/digits_qat/model.onnx").string();
   const ProgramResult result = run({"tune", model, "--shape", "image=2,1,8,8", "--db", path("d.db"), "--device",
