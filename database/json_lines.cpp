@@ -3,23 +3,22 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
 #include "database/new_file.h"
 #include "database/row_json.h"
 #include "database/row_reader.h"
 #include "database/row_writer.h"
 #include "database/sqlite_database.h"
 #include "src/core/error.h"
+#include "src/core/file.h"
 #include "src/core/json_text.h"
 #include "src/core/log.h"
+#include "src/core/printable.h"
 
 namespace warpwright {
 namespace {
 
 constexpr const char* kHeader = R"({"schema":"warpwright.records/2"})";
+constexpr std::string_view kAnyHeader = R"({"schema":"warpwright.records/)";  // of every version
 
 std::string end_line(int64_t lines) { return Json{{"end", {{"lines", lines}}}}.dump(); }
 
@@ -34,20 +33,6 @@ void make_anonymous(Row& row) {
     record->user.clear();
     record->recorded_utc.clear();
   }
-}
-
-/// A line without its end; false at the end of the file. Throws UsageError for one that is too long to be a row.
-bool read_line(std::istream& file, std::string& line, int64_t number) {
-  line.clear();
-  std::streambuf* bytes = file.rdbuf();
-  for (int byte = bytes->sbumpc(); byte != std::char_traits<char>::eof(); byte = bytes->sbumpc()) {
-    if (byte == '\n') return true;
-    if (line.size() == kMostValueBytes) {
-      throw UsageError(fmt::format("line {}: has more than {} bytes", number, kMostValueBytes));
-    }
-    line.push_back(static_cast<char>(byte));
-  }
-  return !line.empty();
 }
 
 }  // namespace
@@ -78,14 +63,22 @@ int64_t export_rows(const std::filesystem::path& database, const ExportOptions& 
   return rows;
 }
 
+bool is_export(const std::filesystem::path& path) {
+  return first_line(path, kAnyHeader.size()).starts_with(kAnyHeader);
+}
+
 ImportReport import_rows(const std::filesystem::path& input, const std::filesystem::path& database) {
-  std::ifstream file(input, std::ios::binary);
-  if (!file || std::filesystem::is_directory(input)) {
-    throw UsageError(fmt::format("{}: cannot be read: {}", input.string(), std::strerror(errno)));
-  }
+  LineReader lines(input, kMostValueBytes);
   std::string line;
-  if (!read_line(file, line, 1) || line != kHeader) {
+  const bool is_empty = !lines.next(line);
+  if (is_empty || !line.starts_with(kAnyHeader)) {
     throw UsageError(fmt::format("{}: is no export of a database: its first line is not {}", input.string(), kHeader));
+  }
+  if (line != kHeader) {
+    throw UsageError(
+        fmt::format("{}: is an export of another version: its first line is {}, and this program takes {}; use the "
+                    "warpwright that it is of, or a newer one",
+                    input.string(), printable(line.substr(0, 60)), kHeader));
   }
   NewFile target(database);
   Transaction transaction(target.connection());
@@ -93,13 +86,17 @@ ImportReport import_rows(const std::filesystem::path& input, const std::filesyst
   RowParser parser;
   ImportReport report;
   bool has_end = false;
-  for (int64_t number = 2; read_line(file, line, number); ++number) {
+  while (lines.next(line)) {
+    const int64_t number = lines.number();
     if (has_end) throw UsageError(fmt::format("{}: line {} stands behind the end", input.string(), number));
     has_end = line == end_line(number - 2);
     if (has_end) continue;
     try {
       const std::optional<Row> row = parser.parse(line);
-      if (row && writer.insert(*row)) ++report.added[std::string(kind_of(*row))];
+      if (!row) continue;
+      const Inserted inserted = writer.insert(*row);
+      if (inserted == Inserted::left_out) throw UsageError("names a run or a record that no line before it gives");
+      if (inserted == Inserted::is_new) ++report.added[std::string(kind_of(*row))];
     } catch (const UsageError& error) {
       ++report.refused.try_emplace(error.what(), ImportReport::Refusal{0, number}).first->second.lines;
     }

@@ -37,4 +37,7 @@ struct ImportReport {
 /// a file that is no export at all or lacks its end.
 ImportReport import_rows(const std::filesystem::path& input, const std::filesystem::path& database);
 
+/// True for a file whose first line is that of an export, of whatever version.
+bool is_export(const std::filesystem::path& path);
+
 }  // namespace warpwright

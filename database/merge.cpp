@@ -93,7 +93,7 @@ SELECT count(*) FROM (
     std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
       return std::tie(a.first.started_utc, a.first.uid) < std::tie(b.first.started_utc, b.first.uid);
     });
-    for (const auto& [run, source] : runs) count(*source, "run", writer_.insert(run));
+    for (const auto& [run, source] : runs) count(*source, run, writer_.insert(run));
   }
 
   void add_part(RowPart part) {
@@ -114,11 +114,18 @@ SELECT count(*) FROM (
       ++source.report.records_by_device[record.device_name];
       ++source.report.records_by_environment[record.environment];
     }
-    count(source, std::string(kind_of(row)), writer_.insert(row));
+    count(source, row, writer_.insert(row));
   }
 
-  static void count(Source& source, const std::string& kind, bool is_new) {
-    ++(is_new ? source.report.added : source.report.known)[kind];
+  void count(Source& source, const Row& row, Inserted inserted) const {
+    SourceReport& report = source.report;
+    if (inserted != Inserted::left_out) {
+      ++(inserted == Inserted::is_new ? report.added : report.known)[std::string(kind_of(row))];
+      return;
+    }
+    const auto* trial = std::get_if<TrialRow>(&row);
+    if (trial != nullptr && retracted_.contains(trial->record_key)) return;
+    ++report.refused[fmt::format("{}: its run or its record was refused", kind_of(row))];
   }
 
   std::vector<Source> sources_;

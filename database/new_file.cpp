@@ -16,7 +16,8 @@ namespace warpwright {
 namespace {
 
 void require_absent(const std::filesystem::path& path) {
-  if (std::filesystem::exists(std::filesystem::symlink_status(path))) {
+  std::error_code ignored;  // what stands against it is told when it is opened
+  if (std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
     throw UsageError(fmt::format("{}: exists already and would be lost; choose another name", path.string()));
   }
 }
@@ -26,16 +27,25 @@ void require_absent(const std::filesystem::path& path) {
 NewFile::NewFile(std::filesystem::path path)
     : path_(std::move(path)), temporary_(fmt::format("{}.tmp-{}", path_.string(), getpid())) {
   require_absent(path_);
-  connection_ = std::make_unique<Connection>(temporary_, Connection::Access::read_write);
-  connection_->execute("PRAGMA journal_mode = MEMORY");
-  connection_->execute("PRAGMA synchronous = OFF");
-  create_if_empty(*connection_);
+  try {
+    connection_ = std::make_unique<Connection>(temporary_, Connection::Access::read_write, path_);
+    connection_->execute("PRAGMA journal_mode = MEMORY");
+    connection_->execute("PRAGMA synchronous = OFF");
+    create_if_empty(*connection_);
+  } catch (...) {
+    remove_temporary();
+    throw;
+  }
 }
 
-NewFile::~NewFile() {
+NewFile::~NewFile() { remove_temporary(); }
+
+void NewFile::remove_temporary() {
   connection_.reset();
-  std::error_code ignored;
-  std::filesystem::remove(temporary_, ignored);
+  for (const char* suffix : {"", "-journal"}) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary_.string() + suffix, ignored);
+  }
 }
 
 void NewFile::finish() {
@@ -45,10 +55,12 @@ void NewFile::finish() {
   const int error = errno;
   if (file >= 0) ::close(file);
   if (!is_on_disk) {
-    throw EnvironmentError(fmt::format("{}: cannot be written: {}", temporary_.string(), std::strerror(error)));
+    throw EnvironmentError(fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(error)));
   }
   require_absent(path_);
-  std::filesystem::rename(temporary_, path_);
+  std::error_code failure;
+  std::filesystem::rename(temporary_, path_, failure);
+  if (failure) throw EnvironmentError(fmt::format("{}: cannot be written: {}", path_.string(), failure.message()));
 }
 
 }  // namespace warpwright

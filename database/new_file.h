@@ -22,6 +22,8 @@ class NewFile {
   void finish();
 
  private:
+  void remove_temporary();
+
   std::filesystem::path path_, temporary_;
   std::unique_ptr<Connection> connection_;
 };

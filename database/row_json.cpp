@@ -8,6 +8,7 @@
 
 #include "database/content_key.h"
 #include "src/core/error.h"
+#include "src/core/json_fields.h"
 #include "src/core/json_text.h"
 
 namespace warpwright {
@@ -27,40 +28,13 @@ namespace {
 
 std::string line_of(const char* kind, Json content) { return Json{{kind, std::move(content)}}.dump(); }
 
-const Json& field(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  if (found == json.end()) throw UsageError(fmt::format("the field `{}` is missing", name));
-  return *found;
-}
-
-std::string text(const Json& json, const char* name) {
-  const Json& value = field(json, name);
-  if (!value.is_string()) throw UsageError(fmt::format("the field `{}` is no text", name));
-  return value.get<std::string>();
-}
-
-int64_t integer(const Json& json, const char* name) {
-  const Json& value = field(json, name);
-  const bool fits = value.is_number_integer() &&
-                    (!value.is_number_unsigned() || value.get<uint64_t>() <= std::numeric_limits<int64_t>::max());
-  if (!fits) throw UsageError(fmt::format("the field `{}` is no whole number", name));
-  return value.get<int64_t>();
-}
-
 int small_integer(const Json& json, const char* name) {
-  const int64_t value = integer(json, name);
+  const int64_t value = integer_field(json, name);
   if (value < 0 || value > std::numeric_limits<int>::max()) {
     throw UsageError(fmt::format("the field `{}` is out of range", name));
   }
   return static_cast<int>(value);
 }
-
-double real_of(const Json& value, const char* name) {
-  if (!value.is_number()) throw UsageError(fmt::format("the field `{}` is no number", name));
-  return value.get<double>();
-}
-
-double real(const Json& json, const char* name) { return real_of(field(json, name), name); }
 
 bool flag(const Json& json, const char* name) {
   const Json& value = field(json, name);
@@ -72,7 +46,7 @@ std::vector<double> reals(const Json& json, const char* name) {
   const Json& list = field(json, name);
   if (!list.is_array()) throw UsageError(fmt::format("the field `{}` is no list", name));
   std::vector<double> values;
-  for (const Json& value : list) values.push_back(real_of(value, name));
+  for (const Json& value : list) values.push_back(real_value(value, name));
   return values;
 }
 
@@ -95,22 +69,22 @@ Json json_of(const RunRow& run) {
 
 RunRow run_of(const Json& json) {
   RunRow run;
-  run.uid = text(json, "uid");
-  run.key.model_digest = text(json, "model_digest");
-  run.key.device_name = text(json, "device");
-  const std::string seed = text(json, "seed");
+  run.uid = text_field(json, "uid");
+  run.key.model_digest = text_field(json, "model_digest");
+  run.key.device_name = text_field(json, "device");
+  const std::string seed = text_field(json, "seed");
   const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), run.key.seed);
   if (error != std::errc() || end != seed.data() + seed.size()) throw UsageError("the field `seed` is no seed");
   run.key.limits = field(json, "limits");
-  run.started_utc = text(json, "started_utc");
-  run.heartbeat_utc = text(json, "heartbeat_utc");
-  run.ended_utc = text(json, "ended_utc");
-  run.end_reason = text(json, "end_reason");
+  run.started_utc = text_field(json, "started_utc");
+  run.heartbeat_utc = text_field(json, "heartbeat_utc");
+  run.ended_utc = text_field(json, "ended_utc");
+  run.end_reason = text_field(json, "end_reason");
   run.summary = field(json, "summary");
-  run.model_name = text(json, "model_name");
-  run.arguments = text(json, "arguments");
-  run.host = text(json, "host");
-  run.user = text(json, "user");
+  run.model_name = text_field(json, "model_name");
+  run.arguments = text_field(json, "arguments");
+  run.host = text_field(json, "host");
+  run.user = text_field(json, "user");
   return run;
 }
 
@@ -137,16 +111,16 @@ Json json_of(const TrialRow& trial) {
 }
 
 TrialRow trial_of(const Json& json) {
-  return {text(json, "run"), integer(json, "index"), text(json, "record"), flag(json, "is_default")};
+  return {text_field(json, "run"), integer_field(json, "index"), text_field(json, "record"), flag(json, "is_default")};
 }
 
 Json json_of(const RetractionRow& row) { return {{"record", row.record_key}, {"reason", row.reason}}; }
 
-RetractionRow retraction_of(const Json& json) { return {text(json, "record"), text(json, "reason")}; }
+RetractionRow retraction_of(const Json& json) { return {text_field(json, "record"), text_field(json, "reason")}; }
 
 Json json_of(const ClearanceRow& row) { return {{"record", row.record_key}, {"verified_by", row.verified_by}}; }
 
-ClearanceRow clearance_of(const Json& json) { return {text(json, "record"), text(json, "verified_by")}; }
+ClearanceRow clearance_of(const Json& json) { return {text_field(json, "record"), text_field(json, "verified_by")}; }
 
 Json json_of(const StoredDevice& device) {
   return {{"key", device.key},
@@ -193,34 +167,34 @@ std::vector<std::string> RowLines::lines_of(const Row& row) {
 
 Record RowParser::record_of(const Json& json) const {
   Record record;
-  record.content_key = text(json, "key");
-  record.workload_key = text(json, "workload");
+  record.content_key = text_field(json, "key");
+  record.workload_key = text_field(json, "workload");
   record.workload_json = shared_part(workloads_, "workload", record.workload_key);
   record.config_json = field(json, "config").dump();
-  const StoredDevice& device = shared_part(devices_, "device", text(json, "device"));
+  const StoredDevice& device = shared_part(devices_, "device", text_field(json, "device"));
   record.device_name = device.name;
   record.arch = device.arch;
   record.target_key = device.target_key;
   record.target_json = device.target_json;
-  record.environment = shared_part(environments_, "environment", text(json, "environment"));
-  record.evidence = evidence_from_name(text(json, "evidence"));
-  record.outcome.kind = outcome_kind_from_name(text(json, "outcome"));
+  record.environment = shared_part(environments_, "environment", text_field(json, "environment"));
+  record.evidence = evidence_from_name(text_field(json, "evidence"));
+  record.outcome.kind = outcome_kind_from_name(text_field(json, "outcome"));
   record.outcome.samples_us = reals(json, "samples_us");
   record.warm_samples_us = reals(json, "warm_samples_us");
-  record.objective = text(json, "objective");
-  record.outcome.limited_by = text(json, "limited_by");
+  record.objective = text_field(json, "objective");
+  record.outcome.limited_by = text_field(json, "limited_by");
   record.conditions = field(json, "conditions");
-  record.source_hash = text(json, "source_hash");
-  record.ptx_hash = text(json, "ptx_hash");
-  record.cubin_hash = text(json, "cubin_hash");
+  record.source_hash = text_field(json, "source_hash");
+  record.ptx_hash = text_field(json, "ptx_hash");
+  record.cubin_hash = text_field(json, "cubin_hash");
   record.registers = small_integer(json, "registers");
   record.spill_bytes = small_integer(json, "spill_bytes");
-  record.smem_bytes = integer(json, "smem_bytes");
-  record.outcome.message = text(json, "message");
-  record.outcome.log = text(json, "log");
-  record.compile_seconds = real(json, "compile_seconds");
-  record.verify_seconds = real(json, "verify_seconds");
-  record.run_seconds = real(json, "run_seconds");
+  record.smem_bytes = integer_field(json, "smem_bytes");
+  record.outcome.message = text_field(json, "message");
+  record.outcome.log = text_field(json, "log");
+  record.compile_seconds = real_field(json, "compile_seconds");
+  record.verify_seconds = real_field(json, "verify_seconds");
+  record.run_seconds = real_field(json, "run_seconds");
   return record;
 }
 
@@ -231,16 +205,16 @@ std::optional<Row> RowParser::parse(const std::string& line) {
   const Json& content = json.begin().value();
   if (!content.is_object()) throw UsageError("is no row");
   if (kind == "workload") {
-    workloads_.emplace(text(content, "key"), field(content, "json").dump());
+    workloads_.emplace(text_field(content, "key"), field(content, "json").dump());
     return std::nullopt;
   }
   if (kind == "environment") {
-    environments_.emplace(text(content, "key"), text(content, "description"));
+    environments_.emplace(text_field(content, "key"), text_field(content, "description"));
     return std::nullopt;
   }
   if (kind == "device") {
-    const StoredDevice device{text(content, "key"), text(content, "name"), text(content, "arch"),
-                              text(content, "target_key"), field(content, "target").dump()};
+    const StoredDevice device{text_field(content, "key"), text_field(content, "name"), text_field(content, "arch"),
+                              text_field(content, "target_key"), field(content, "target").dump()};
     require_same(json_of(device), content);
     devices_.emplace(device.key, device);
     return std::nullopt;
@@ -248,7 +222,8 @@ std::optional<Row> RowParser::parse(const std::string& line) {
   std::optional<Row> row;
   if (kind == "run") row = run_of(content);
   if (kind == "record") {
-    row = RecordRow{record_of(content), text(content, "host"), text(content, "user"), text(content, "recorded_utc")};
+    row = RecordRow{record_of(content), text_field(content, "host"), text_field(content, "user"),
+                    text_field(content, "recorded_utc")};
   }
   if (kind == "trial") row = trial_of(content);
   if (kind == "retraction") row = retraction_of(content);

@@ -81,7 +81,7 @@ SELECT records.workload_id, runs.id, records.id FROM runs, records WHERE runs.ui
 
 RowWriter::RowWriter(const Connection& connection) : connection_(&connection) {}
 
-bool RowWriter::insert(const Row& row) {
+Inserted RowWriter::insert(const Row& row) {
   return std::visit([this](const auto& of_kind) { return insert(of_kind); }, row);
 }
 
@@ -99,7 +99,7 @@ std::optional<int64_t> RowWriter::look_up(const char* sql, const std::string& ke
   return id;
 }
 
-bool RowWriter::insert(const RunRow& run) {
+Inserted RowWriter::insert(const RunRow& run) {
   const bool is_new = !look_up("SELECT id FROM runs WHERE uid = ?", run.uid);
   statement(kInsertRun)
       .bind(1, run.uid)
@@ -118,7 +118,7 @@ bool RowWriter::insert(const RunRow& run) {
       .bind(14, run.host)
       .bind(15, run.user)
       .run();
-  return is_new;
+  return is_new ? Inserted::is_new : Inserted::was_known;
 }
 
 int64_t RowWriter::workload_id(const Record& record) {
@@ -172,10 +172,10 @@ void RowWriter::insert_samples(int64_t record_id, bool is_warm, const std::vecto
   }
 }
 
-bool RowWriter::insert(const RecordRow& row) {
-  const bool is_new = insert_record(row.record, false);
+Inserted RowWriter::insert(const RecordRow& row) {
+  const Inserted inserted = insert_record(row.record, false);
   insert_provenance(row);
-  return is_new;
+  return inserted;
 }
 
 void RowWriter::put(const RecordRow& row) {
@@ -194,7 +194,7 @@ void RowWriter::insert_provenance(const RecordRow& row) {
 }
 
 /// `replaces`: the row of that key is damaged, and all of it is written anew.
-bool RowWriter::insert_record(const Record& record, bool replaces) {
+Inserted RowWriter::insert_record(const Record& record, bool replaces) {
   const char* find = "SELECT id FROM records WHERE content_key = ?";
   const bool is_new = !look_up(find, record.content_key);
   Statement& insert = statement(replaces ? kReplaceRecord.c_str() : kInsertRecord.c_str());
@@ -232,30 +232,34 @@ bool RowWriter::insert_record(const Record& record, bool replaces) {
     insert_samples(id, false, record.outcome.samples_us);
     insert_samples(id, true, record.warm_samples_us);
   }
-  return is_new;
+  return is_new ? Inserted::is_new : Inserted::was_known;
 }
 
-bool RowWriter::insert(const TrialRow& trial) {
+Inserted RowWriter::insert(const TrialRow& trial) {
   statement(kInsertTrial).bind(1, trial.run_uid).bind(2, trial.trial_index).bind(3, trial.record_key).run();
   const bool is_new = sqlite3_changes(connection_->handle()) > 0;
+  if (!is_new && (!look_up("SELECT id FROM runs WHERE uid = ?", trial.run_uid) ||
+                  !look_up("SELECT id FROM records WHERE content_key = ?", trial.record_key))) {
+    return Inserted::left_out;
+  }
   if (trial.is_default) statement(kInsertDefault).bind(1, trial.run_uid).bind(2, trial.record_key).run();
-  return is_new;
+  return is_new ? Inserted::is_new : Inserted::was_known;
 }
 
-bool RowWriter::insert(const RetractionRow& row) {
+Inserted RowWriter::insert(const RetractionRow& row) {
   statement("INSERT OR IGNORE INTO retractions (record_key, reason) VALUES (?, ?)")
       .bind(1, row.record_key)
       .bind(2, row.reason)
       .run();
-  return sqlite3_changes(connection_->handle()) > 0;
+  return sqlite3_changes(connection_->handle()) > 0 ? Inserted::is_new : Inserted::was_known;
 }
 
-bool RowWriter::insert(const ClearanceRow& row) {
+Inserted RowWriter::insert(const ClearanceRow& row) {
   statement("INSERT OR IGNORE INTO clearances (record_key, verified_by) VALUES (?, ?)")
       .bind(1, row.record_key)
       .bind(2, row.verified_by)
       .run();
-  return sqlite3_changes(connection_->handle()) > 0;
+  return sqlite3_changes(connection_->handle()) > 0 ? Inserted::is_new : Inserted::was_known;
 }
 
 std::string utc_now() {

@@ -10,18 +10,21 @@
 
 namespace warpwright {
 
+/// What became of a row. A trial is left out when its run or its record is not there.
+enum class Inserted { is_new, was_known, left_out };
+
 class RowWriter {
  public:
   explicit RowWriter(const Connection& connection);
 
-  /// Of rows with equal keys the greater one stays, field by field, so that a union is the same in any order. True when
-  /// the row was not there yet. Rows are taken to be valid; a trial whose run or record is not there is left out.
-  bool insert(const Row& row);
-  bool insert(const RunRow& run);
-  bool insert(const RecordRow& row);
-  bool insert(const TrialRow& trial);
-  bool insert(const RetractionRow& row);
-  bool insert(const ClearanceRow& row);
+  /// Of rows with equal keys the greater one stays, field by field, so that a union is the same in any order. Rows are
+  /// taken to be valid.
+  Inserted insert(const Row& row);
+  Inserted insert(const RunRow& run);
+  Inserted insert(const RecordRow& row);
+  Inserted insert(const TrialRow& trial);
+  Inserted insert(const RetractionRow& row);
+  Inserted insert(const ClearanceRow& row);
 
   // Into a file that others have written to: a sound row is not lost for what is damaged there.
   /// Inserts a record. A damaged row with its content key gives way to it, and so do damaged texts that it refers to.
@@ -38,7 +41,7 @@ class RowWriter {
   void insert_provenance(const RecordRow& row);
   /// Samples and provenance.
   void remove_details(int64_t record_id);
-  bool insert_record(const Record& record, bool replaces);
+  Inserted insert_record(const Record& record, bool replaces);
   bool holds_damaged(const std::string& content_key) const;
   void mend_references(const Record& record);
   /// Prepared once.

@@ -12,6 +12,7 @@
 
 #include "database/version_1.h"
 #include "src/core/error.h"
+#include "src/core/file.h"
 #include "src/core/printable.h"
 
 namespace warpwright {
@@ -148,21 +149,14 @@ int64_t stated_bytes(const std::array<char, 100>& header) {
 FileHeader read_file_header(const std::filesystem::path& path) {
   if (path.empty()) throw UsageError("the name of a database is empty");
   FileHeader header;
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) {
-    if (error && error != std::errc::no_such_file_or_directory) {
-      throw EnvironmentError(fmt::format("{}: cannot be looked at: {}", path.string(), error.message()));
-    }
-    return header;
-  }
-  if (std::filesystem::is_directory(status))
-    throw UsageError(fmt::format("{}: is a folder, no database", path.string()));
+  require_regular(path);
+  if (file_kind(path) == FileKind::none) return header;
   header.exists = true;
   std::ifstream file(path, std::ios::binary);
   std::array<char, 100> bytes{};
   if (!file) throw EnvironmentError(fmt::format("{}: cannot be read; check its permissions", path.string()));
   file.read(bytes.data(), bytes.size());
+  std::error_code error;
   header.size_bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
   header.is_sqlite = std::string_view(bytes.data(), kSqliteMagic.size()) == kSqliteMagic;
   header.is_wal = header.is_sqlite && (bytes[18] == 2 || bytes[19] == 2);  // file format, bytes 18 and 19: 2 is WAL

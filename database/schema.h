@@ -27,7 +27,7 @@ struct FileHeader {
   bool has_wal_beside = false;  // a non-empty -wal file lies beside it
   bool is_cut = false;          // has fewer pages than it says, and no journal beside it that would explain that
 };
-/// Throws UsageError for a folder, EnvironmentError for a file that cannot be read.
+/// Throws UsageError for what is no regular file, EnvironmentError for a file that cannot be read.
 FileHeader read_file_header(const std::filesystem::path& path);
 
 /// Throws UsageError for a file that SQLite must not touch: of another format, or cut.

@@ -44,14 +44,15 @@ void distrust(sqlite3* handle) {
 
 }  // namespace
 
-Connection::Connection(std::filesystem::path path, Access access) : path_(std::move(path)) {
+Connection::Connection(const std::filesystem::path& path, Access access, std::filesystem::path label)
+    : path_(std::move(label)) {
   const bool writes = access == Access::read_write;
-  open(uri_of(path_, access == Access::read_immutable),
+  open(uri_of(path, access == Access::read_immutable),
        writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
   if (writes) return;
   std::error_code error;
-  const auto bytes = std::filesystem::file_size(path_, error);
-  const auto wal_bytes = std::filesystem::file_size(path_.string() + "-wal", error);
+  const auto bytes = std::filesystem::file_size(path, error);
+  const auto wal_bytes = std::filesystem::file_size(path.string() + "-wal", error);
   work_limit_.of_a_statement = checks_for(static_cast<int64_t>(bytes) + (error ? 0 : static_cast<int64_t>(wal_bytes)));
   work_limit_.left = work_limit_.of_a_statement;
   sqlite3_progress_handler(handle_.get(), kOpsPerCheck, count_down, &work_limit_);
@@ -112,8 +113,8 @@ void Connection::fail(int status) const {
       throw EnvironmentError(
           fmt::format("{}: the disk is full; free some space and start again: what was committed is intact", where));
     case SQLITE_IOERR:
-      throw EnvironmentError(
-          fmt::format("{}: reading or writing failed ({}); check the disk, its quota and its space", where, what));
+      throw EnvironmentError(fmt::format(
+          "{}: reading or writing failed ({}); check the disk, its quota, its space and `ulimit -f`", where, what));
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:

@@ -31,7 +31,9 @@ class Connection {
   /// Opens the file; SQLite reads nothing of it yet. read_write makes it when missing. Nothing in the file can run code
   /// or reach other files, and a statement whose work is out of proportion to the file's size is broken off: in a file
   /// made to harm, pages can be part of a table many times over.
-  Connection(std::filesystem::path path, Access access);
+  Connection(const std::filesystem::path& path, Access access) : Connection(path, access, path) {}
+  /// Errors name `label`.
+  Connection(const std::filesystem::path& path, Access access, std::filesystem::path label);
   /// An empty database of its own, in memory as far as it fits, that is gone with the connection. Errors name `label`.
   static std::unique_ptr<Connection> temporary(const std::filesystem::path& label);
 

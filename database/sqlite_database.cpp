@@ -25,7 +25,11 @@ std::unique_ptr<Connection> read_into_temporary(const Connection& old) {
   std::map<std::string, int64_t> refused;
   Transaction transaction(*connection);
   read_rows(
-      old, [&](Row row) { writer.insert(row); }, [&](const DamagedRow& row) { ++refused[row.why]; });
+      old,
+      [&](const Row& row) {
+        if (writer.insert(row) == Inserted::left_out) ++refused["a trial whose run or record is damaged"];
+      },
+      [&](const DamagedRow& row) { ++refused[row.why]; });
   transaction.commit();
   for (const auto& [why, count] : refused) {
     log_warning("{}: {} damaged rows were skipped: {}", old.path().string(), count, why);

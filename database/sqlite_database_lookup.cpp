@@ -6,28 +6,45 @@
 #include "database/content_key.h"
 #include "database/sqlite_database.h"
 #include "database/workload_form.h"
+#include "src/core/log.h"
 
 namespace warpwright {
 namespace {
 
+/// Without the column by which they are ordered; what such a record is worth cannot be told from the index.
+constexpr const char* kCountWithoutMedian =
+    "SELECT count(*) FROM records r WHERE r.workload_id = (SELECT id FROM workloads WHERE key = ?1) AND r.device_id = "
+    "(SELECT id FROM devices WHERE key = ?2) AND r.space = ?3 AND r.median_us IS NULL AND r.outcome = 'ok' AND NOT "
+    "EXISTS (SELECT 1 FROM retractions x WHERE x.record_key = r.content_key)";
+
 class GroupStream : public RecordStream {
  public:
   GroupStream(const Connection& connection, const RecordGroup& group)
-      : query_(connection,
+      : without_median_(connection, kCountWithoutMedian),
+        query_(connection,
                "r.workload_id = (SELECT id FROM workloads WHERE key = ?2) AND r.device_id = (SELECT id FROM devices "
                "WHERE key = ?3) AND r.space = ?4 AND r.median_us IS NOT NULL ORDER BY r.median_us, r.content_key") {
     query_.bind(2, group.workload_key).bind(3, group.device.key).bind(4, group.space);
+    without_median_.bind(1, group.workload_key).bind(2, group.device.key).bind(3, group.space);
   }
 
   std::optional<Record> next() override {
     std::optional<RecordRow> row = query_.next();
-    if (!row) return std::nullopt;
-    return std::move(row->record);
+    if (row) return std::move(row->record);
+    // Only now: it goes through all failed records of the group.
+    if (!without_median_count_ && without_median_.step()) without_median_count_ = without_median_.integer(0);
+    return std::nullopt;
   }
 
-  std::map<std::string, int64_t> damaged() const override { return query_.damaged(); }
+  std::map<std::string, int64_t> damaged() const override {
+    std::map<std::string, int64_t> damaged = query_.damaged();
+    if (without_median_count_.value_or(0) > 0) damaged["its median is missing"] += *without_median_count_;
+    return damaged;
+  }
 
  private:
+  Statement without_median_;
+  std::optional<int64_t> without_median_count_;
   RecordQuery query_;
 };
 
@@ -194,6 +211,9 @@ std::vector<Record> best_of(const Database& database, const std::string& workloa
       std::optional<Record> record = stream->next();
       if (!record) break;
       best.push_back(std::move(*record));
+    }
+    for (const auto& [why, count] : stream->damaged()) {
+      log_warning("task {} on {}: {} damaged records were skipped: {}", workload_key, group.device.name, count, why);
     }
   }
   // Equal times: by content key, so that every file order gives the same.

@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "src/core/error.h"
+#include "src/core/file.h"
 #include "src/core/npy.h"
 
 namespace warpwright {
@@ -87,6 +88,19 @@ CLI::Validator whole_number() {
   return CLI::Validator(fault, "");
 }
 
+CLI::Validator number_from(double least, double most) {
+  const auto fault = [least, most](const std::string& text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+    if (is_number && number >= least && number <= most) return std::string();
+    const bool has_most = most < std::numeric_limits<double>::max();
+    return has_most ? fmt::format("`{}` is no number from {} to {}", text, least, most)
+                    : fmt::format("`{}` is no finite number from {} up", text, least);
+  };
+  return CLI::Validator(fault, "");
+}
+
 std::string given_arguments(const CLI::App& app) {
   std::string line = app.get_name();
   std::vector<const CLI::Option*> told;  // an option that is given twice stands in the order twice
@@ -102,7 +116,7 @@ std::string given_arguments(const CLI::App& app) {
   return line;
 }
 
-double parse_duration(const std::string& text) {
+double parse_duration(const std::string& flag, const std::string& text) {
   double seconds = 0;
   size_t at = 0;
   while (at < text.size()) {
@@ -112,14 +126,14 @@ double parse_duration(const std::string& text) {
     const char unit = at < text.size() ? text[at] : '\0';
     const double unit_seconds = unit == 'h' ? 3600 : unit == 'm' ? 60 : unit == 's' ? 1 : 0;
     if (error != std::errc() || unit_seconds == 0 || number < 0 || !std::isfinite(number)) {
-      throw UsageError(fmt::format("`{}` is no duration; write 8h, 30m, 90s or 1h30m", text));
+      throw UsageError(fmt::format("{} `{}`: is no duration; write 8h, 30m, 90s or 1h30m", flag, text));
     }
     seconds += number * unit_seconds;
     ++at;
   }
   constexpr double kMostSeconds = 10 * 365.0 * 24 * 3600;
-  if (seconds > kMostSeconds) throw UsageError(fmt::format("`{}` is more than ten years", text));
-  if (seconds <= 0) throw UsageError(fmt::format("`{}` is no duration; write 8h, 30m, 90s or 1h30m", text));
+  if (seconds > kMostSeconds) throw UsageError(fmt::format("{} `{}`: is more than ten years", flag, text));
+  if (seconds <= 0) throw UsageError(fmt::format("{} `{}`: is no duration; write 8h, 30m, 90s or 1h30m", flag, text));
   return seconds;
 }
 
@@ -128,7 +142,7 @@ double seconds_until(const std::string& text) {
   char rest = 0;
   if (std::sscanf(text.c_str(), "%2d:%2d%c", &hour, &minute, &rest) != 2 || hour < 0 || hour > 23 || minute < 0 ||
       minute > 59) {
-    throw UsageError(fmt::format("--until {}: is no time of day like 07:00", text));
+    throw UsageError(fmt::format("--until `{}`: is no time of day like 07:00", text));
   }
   const time_t now = std::time(nullptr);
   tm then{};
@@ -160,8 +174,8 @@ std::string output_file_name(const std::string& output) { return safe_file_name(
 
 void make_output_folder(const std::filesystem::path& folder) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!std::filesystem::is_directory(folder)) {
+  if (file_kind(folder) == FileKind::none) std::filesystem::create_directories(folder, error);
+  if (file_kind(folder) != FileKind::folder) {
     throw EnvironmentError(fmt::format("{}: the output folder cannot be made: {}", folder.string(),
                                        error ? error.message() : "a file is in its place"));
   }
@@ -179,15 +193,29 @@ void refuse_overwrite(const std::filesystem::path& output, const Paths& inputs) 
 }
 
 void check_can_write(const std::filesystem::path& output) {
+  constexpr size_t kMostNameBytes = 220;  // file systems take 255; temporary files and journals have longer names
+  if (const size_t bytes = output.filename().string().size(); bytes > kMostNameBytes) {
+    throw UsageError(fmt::format("{}: the name of the file has {} bytes, more than {}; choose a shorter one",
+                                 output.string(), bytes, kMostNameBytes));
+  }
   std::filesystem::path folder = output.parent_path();
   if (folder.empty()) folder = ".";
-  if (!std::filesystem::is_directory(folder)) {
+  if (file_kind(folder) != FileKind::folder) {
     throw EnvironmentError(fmt::format("{}: the folder {} does not exist", output.string(), folder.string()));
   }
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
     throw EnvironmentError(fmt::format("{}: the folder {} cannot be written", output.string(), folder.string()));
   }
-  if (std::filesystem::is_directory(output)) throw UsageError(fmt::format("{}: is a folder", output.string()));
+  require_replaceable(output);
+}
+
+void check_output(const std::filesystem::path& output, const OutputKind& kind, const Paths& inputs) {
+  refuse_overwrite(output, inputs);
+  check_can_write(output);
+  std::error_code error;
+  if (file_kind(output) == FileKind::none || std::filesystem::is_empty(output, error) || kind.is_one(output)) return;
+  throw UsageError(fmt::format("{}: exists and is no {}: it would be lost; choose another name, or remove it first",
+                               output.string(), kind.name));
 }
 
 }  // namespace warpwright

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,11 +29,14 @@ CLI::Validator count_from(int64_t least, int64_t most = kMostTrials);
 /// Digits only: a conversion to unsigned would take -1 for a large number.
 CLI::Validator whole_number();
 
+/// A finite number in that range.
+CLI::Validator number_from(double least, double most = std::numeric_limits<double>::max());
+
 /// What was given to a verb on the command line, in its order, as one line.
 std::string given_arguments(const CLI::App& app);
 
-/// `8h`, `30m`, `90s`, `1h30m`; seconds.
-double parse_duration(const std::string& text);
+/// `8h`, `30m`, `90s`, `1h30m` of `flag`; seconds.
+double parse_duration(const std::string& flag, const std::string& text);
 /// Seconds from now to the next HH:MM of this machine's clock, as --until has it.
 double seconds_until(const std::string& text);
 /// `2:05`, `1:02:05`.
@@ -47,7 +51,17 @@ void make_output_folder(const std::filesystem::path& folder);
 
 /// Throws UsageError when `output` is one of the files that the verb reads.
 void refuse_overwrite(const std::filesystem::path& output, const Paths& inputs);
-/// Throws EnvironmentError when the folder of `output` is missing or cannot be written: before the work, not after.
+/// Throws EnvironmentError when the folder of `output` is missing or cannot be written, UsageError for a name that no
+/// file can have: before the work, not after.
 void check_can_write(const std::filesystem::path& output);
+
+/// What is written to an output. It may replace a file of its own kind and an empty one, and nothing else.
+struct OutputKind {
+  const char* name;                                   // `lock file`
+  bool (*is_one)(const std::filesystem::path& file);  // by its content
+};
+/// All of the above, before the work: throws UsageError that names `output` when it is an input, or when something is
+/// there that would be lost.
+void check_output(const std::filesystem::path& output, const OutputKind& kind, const Paths& inputs);
 
 }  // namespace warpwright

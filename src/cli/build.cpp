@@ -16,6 +16,7 @@
 #include "src/core/error.h"
 #include "src/core/json_text.h"
 #include "src/core/log.h"
+#include "src/tasks/task_list.h"
 
 namespace warpwright {
 namespace {
@@ -78,24 +79,18 @@ void check_files(const Options& options) {
   Paths inputs(options.databases.begin(), options.databases.end());
   inputs.push_back(options.model);
   if (!options.lock.empty()) inputs.push_back(options.lock);
-  if (!options.misses_out.empty()) {
-    refuse_overwrite(options.misses_out, inputs);
-    if (options.misses_out == options.output || options.misses_out == options.write_lock) {
-      throw UsageError("--misses-out names the same file as another output");
+  std::set<std::filesystem::path> places;
+  const auto check = [&](const std::string& output, const OutputKind& kind) {
+    if (output.empty()) return;
+    check_output(output, kind, inputs);
+    if (!places.insert(std::filesystem::weakly_canonical(output)).second) {
+      throw UsageError(fmt::format("{}: two outputs (-o, --write-lock, --misses-out) name this file", output));
     }
-    check_can_write(options.misses_out);
-  }
-  if (!options.write_lock.empty()) {
-    refuse_overwrite(options.write_lock, inputs);
-    if (options.write_lock == options.output) throw UsageError("-o and --write-lock name the same file");
-    if (!options.dry_run) check_can_write(options.write_lock);
-  }
-  if (options.dry_run || options.output.empty()) return;
-  refuse_overwrite(options.output, inputs);
-  check_can_write(options.output);
-  if (std::filesystem::exists(options.output) && !is_package(options.output)) {
-    throw UsageError(fmt::format("{}: exists and is no package: it would be lost", options.output));
-  }
+  };
+  check(options.misses_out, {"list of tasks", is_task_list});
+  if (options.dry_run) return;
+  check(options.write_lock, {"lock file", is_lock_file});
+  check(options.output, {"package", is_package});
 }
 
 struct Earlier {
@@ -246,7 +241,7 @@ VerbBody build_verb(CLI::App& app) {
          "--min-time-coverage", options->min_time_coverage,
          "exit 1 unless so many percent of the expected time are on the rung of --require-hit (default: exact); "
          "single kernels may miss then")
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(number_from(0, 100));
   app.add_option("--allow-miss", options->allow_miss, "the kernel of this ONNX node may miss")->allow_extra_args(false);
   app.add_option("--misses-out", options->misses_out, "write what misses as a list of tasks, for `tune --tasks-from`");
   app.add_option(

@@ -7,6 +7,7 @@
 
 #include "database/check.h"
 #include "src/core/error.h"
+#include "src/core/file.h"
 #include "src/core/log.h"
 
 namespace warpwright {
@@ -40,9 +41,9 @@ void refuse_damaged_pages(const std::filesystem::path& path) {
 
 BuildDatabases::BuildDatabases(Paths paths) : paths_(std::move(paths)) {
   for (const std::filesystem::path& path : paths_) {
-    std::error_code ignored;
-    if (path.empty() || std::filesystem::status(path, ignored).type() == std::filesystem::file_type::not_found) {
-      throw UsageError(fmt::format("{}: there is no such database", path.empty() ? "--db" : path.string()));
+    require_regular(path);
+    if (file_kind(path) == FileKind::none) {
+      throw UsageError(fmt::format("{}: there is no such database", path.string()));
     }
   }
   open();

@@ -13,6 +13,7 @@
 #include "measure/diagnosis.h"
 #include "src/cli/arguments.h"
 #include "src/core/error.h"
+#include "src/core/file.h"
 #include "src/core/log.h"
 #include "src/core/printable.h"
 
@@ -46,7 +47,7 @@ Check check_disk(const std::filesystem::path& folder, const char* what) {
 Check check_database(const CheckOptions& options) {
   Check check{"database", State::ok, options.database.string(), ""};
   try {
-    if (!std::filesystem::exists(options.database)) {
+    if (file_kind(options.database) == FileKind::none) {
       if (!options.only_reads) check_can_write(options.database);
       check.finding += ": will be made";
       return check;
@@ -76,7 +77,7 @@ std::vector<CheckList> check_all(const CheckOptions& options) {
   for (const std::string& device : options.devices) {
     lists.push_back({device, diagnose_in_worker({device, options.nvrtc_path, options.task_bytes}, running)});
   }
-  CheckList machine{"machine", {check_disk(std::filesystem::temp_directory_path(), "temporary files in")}};
+  CheckList machine{"machine", {check_disk(temporary_root(), "temporary files in")}};
   if (!options.database.empty()) {
     machine.checks.push_back(check_disk(folder_of(options.database), "the database in"));
     machine.checks.push_back(check_database(options));

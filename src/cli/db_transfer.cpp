@@ -1,9 +1,7 @@
 // warpwright db merge|migrate|export|import|retract: rows from file to file, and out of them.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include "database/json_lines.h"
@@ -11,6 +9,7 @@
 #include "src/cli/arguments.h"
 #include "src/cli/db_verbs.h"
 #include "src/core/error.h"
+#include "src/core/file.h"
 #include "src/core/json_text.h"
 #include "src/core/log.h"
 #include "src/core/printable.h"
@@ -77,19 +76,13 @@ int merge(const Options& options) {
 
 /// Whole to the output or not at all; the number of rows.
 int64_t write_rows(const Options& options, const ExportOptions& how) {
-  const std::filesystem::path temporary = fmt::format("{}.partial-{}", options.output, getpid());
-  try {
-    std::ofstream file(temporary, std::ios::binary);
-    const int64_t rows = export_rows(options.input, how, [&](const std::string& line) { file << line << '\n'; });
-    file.close();
-    if (!file) throw EnvironmentError(fmt::format("{}: cannot be written; is the disk full?", options.output));
-    std::filesystem::rename(temporary, options.output);
-    return rows;
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    throw;
-  }
+  OutputFile file(options.output);
+  const int64_t rows = export_rows(options.input, how, [&](const std::string& line) {
+    file.write(line);
+    file.write("\n");
+  });
+  file.finish();
+  return rows;
 }
 
 /// To stdout, or to a file.
@@ -100,8 +93,7 @@ int export_lines(const Options& options) {
     export_rows(options.input, how, [](const std::string& line) { fmt::print("{}\n", line); });
     return kDone;
   }
-  refuse_overwrite(options.output, {options.input});
-  check_can_write(options.output);
+  check_output(options.output, {"export of a database", is_export}, {options.input});
   const int64_t rows = write_rows(options, how);
   log_info("{}: {} rows", options.output, rows);
   if (options.json) {
@@ -134,7 +126,7 @@ int import_lines(const Options& options) {
 
 int retract(const Options& options) {
   if (options.record.empty() == (options.run == 0)) throw UsageError("name a record or, with --run, a run");
-  if (!std::filesystem::exists(options.input)) {
+  if (file_kind(options.input) == FileKind::none) {
     throw UsageError(fmt::format("{}: there is no such database", options.input));
   }
   const auto database = open_database(options.input, OpenMode::read_write);

@@ -1,7 +1,12 @@
 // The command line: the list of verbs, and how a failure becomes a line on stderr and an exit status.
 #include <array>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "src/cli/verb.h"
 #include "src/core/error.h"
@@ -49,6 +54,16 @@ int fail(int status, std::string message) {
   return status;
 }
 
+/// An empty value is none: an option that is there and says nothing is a slip, as of an unset variable of a script.
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.parse_order()) {
+    for (const std::string& value : option->results()) {
+      if (value.empty()) throw UsageError(option->get_name() + " ``: is empty; give it a value, or leave it out");
+    }
+  }
+  for (const CLI::App* verb : app.get_subcommands()) refuse_empty_values(*verb);
+}
+
 int parse_failure(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   const auto chosen = app.get_subcommands();
@@ -78,17 +93,25 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return parse_failure(app, error, argc > 1 ? argv[1] : "");
   }
+  refuse_empty_values(app);
   for (size_t i = 0; i < kVerbs.size(); ++i) {
     if (app.got_subcommand(kVerbs[i].name)) return bodies[i]();
   }
   throw InternalError("no verb was parsed");
 }
 
+int output_failure(int error) {
+  return fail(kEnvironmentLacks, std::string("standard output cannot be written: ") + std::strerror(error) +
+                                     "; is the disk full that it goes to?");
+}
+
 int guarded_run(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that would grow beyond `ulimit -f` is an error like a full disk
   try {
     const int status = run(argc, argv);
-    if (std::fflush(stdout) != 0) return fail(kEnvironmentLacks, "standard output cannot be written");
-    return status;
+    errno = EIO;
+    const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    return is_written || status > kAnswerIsNo ? status : output_failure(errno);  // a signal's status says more
   } catch (const UsageError& error) {
     return fail(kWrongUsage, error.what());
   } catch (const EnvironmentError& error) {
@@ -97,6 +120,12 @@ int guarded_run(int argc, char** argv) {
     return fail(kAnswerIsNo, error.what());
   } catch (const std::bad_alloc&) {
     return fail(kEnvironmentLacks, "out of host memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(kEnvironmentLacks, error.path1().string() + ": " + error.code().message() +
+                                       "; check the name, its folder and the permissions");
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return output_failure(error.code().value());
+    return fail(kEnvironmentLacks, error.what());
   } catch (const std::exception& error) {
     return fail(kBrokenProgram, std::string("internal: ") + error.what());
   }

@@ -8,6 +8,7 @@
 #include "src/cli/model.h"
 #include "src/cli/verb.h"
 #include "src/core/error.h"
+#include "src/core/file.h"
 #include "src/core/npy.h"
 #include "src/device/device.h"
 #include "src/graph/executor.h"
@@ -52,7 +53,7 @@ TensorMap run_on_reference(const Options& options, const TensorMap& inputs) {
   return run_program_on_reference(read_model_for(options.what, parse_shapes(options.shapes), inputs).program, inputs);
 }
 
-/// Paths by output name; refuses names that share a file and files that are inputs.
+/// Paths by output name; refuses names that share a file and files that would be lost.
 std::map<std::string, std::filesystem::path> output_paths(const Options& options, const TensorMap& outputs,
                                                           const Paths& read) {
   std::map<std::string, std::filesystem::path> paths;
@@ -62,7 +63,7 @@ std::map<std::string, std::filesystem::path> output_paths(const Options& options
     const auto [place, is_new] = taken.emplace(file, output);
     if (!is_new) throw UsageError(fmt::format("outputs `{}` and `{}` would both be {}", place->second, output, file));
     paths[output] = std::filesystem::path(options.output) / file;
-    refuse_overwrite(paths[output], read);
+    if (file_kind(options.output) == FileKind::folder) check_output(paths[output], {".npy file", is_npy}, read);
   }
   return paths;
 }

@@ -77,11 +77,15 @@ void check_options(const TuneArguments& options) {
     if (!input.empty()) refuse_overwrite(databases.front(), {input});
   }
   for (size_t i = 1; i < databases.size(); ++i) refuse_overwrite(databases.front(), {databases[i]});
-  if (!options.dry_run && !std::filesystem::exists(databases.front())) check_can_write(databases.front());
+  const bool is_new = file_kind(databases.front()) == FileKind::none;
+  if (options.more > 0 && (is_new || std::filesystem::file_size(databases.front()) == 0)) {
+    throw UsageError(fmt::format("--more adds to a run, and there is no database {} yet", options.databases.front()));
+  }
+  if (!options.dry_run && is_new) check_can_write(databases.front());
   // Refused before anything else is done; the first one is made later, when nothing stands against it.
   for (const std::filesystem::path& path : databases) {
     const bool is_first = &path == &databases.front();
-    if (is_first && !path.empty() && !std::filesystem::exists(path)) continue;
+    if (is_first && is_new) continue;
     open_database(path, is_first && !options.dry_run ? OpenMode::read_write : OpenMode::read_only)->close();
   }
 }

@@ -20,7 +20,7 @@ TuneLimits limits_of(const TuneArguments& options) {
   TuneLimits limits;
   if (options.trials > 0) limits.trials = options.trials;
   if (options.trials_per_task > 0) limits.trials_per_task = options.trials_per_task;
-  if (options.time) limits.seconds = parse_duration(*options.time);
+  if (options.time) limits.seconds = parse_duration("--time", *options.time);
   if (options.until) limits.seconds = std::min(limits.seconds.value_or(1e9), seconds_until(*options.until));
   limits.patience = options.patience > 0 ? std::optional<int>(options.patience) : std::nullopt;
   return limits;
@@ -33,7 +33,7 @@ Json limits_json(const TuneLimits& limits, const TuneArguments& options, const T
   Json json{{"shapes", subject.shapes},
             {"trials", limits.trials ? Json(*limits.trials) : Json()},
             {"trials_per_task", limits.trials_per_task ? Json(*limits.trials_per_task) : Json()},
-            {"seconds", options.time ? Json(parse_duration(*options.time)) : Json()},
+            {"seconds", options.time ? Json(parse_duration("--time", *options.time)) : Json()},
             {"patience", limits.patience ? Json(*limits.patience) : Json()}};
   if (options.until) json["until"] = *options.until;
   if (!options.filter.tasks.empty()) json["task"] = options.filter.tasks;
@@ -92,7 +92,7 @@ TuneLane::TuneLane(const TuneArguments& options, const TuneSubject& subject, Dev
       limits_(limits_of(options)) {}
 
 void TuneLane::open_database_of_run() {
-  if (options_.dry_run && !std::filesystem::exists(databases().front())) return;
+  if (options_.dry_run && file_kind(databases().front()) == FileKind::none) return;
   database_ = open_databases(databases(), options_.dry_run ? OpenMode::read_only : OpenMode::read_write);
 }
 

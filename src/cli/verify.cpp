@@ -1,7 +1,6 @@
 // warpwright verify: a package against the reference or against expected outputs, whole and kernel by kernel.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -106,10 +105,6 @@ bool verify_package(const Options& options, const TensorMap& inputs, Json& docum
 }
 
 int verify(const Options& options) {
-  const auto sane = [](double tolerance) { return std::isfinite(tolerance) && tolerance >= 0; };
-  if (options.tolerance.lsb < 0 || !sane(options.tolerance.rtol) || !sane(options.tolerance.atol)) {
-    throw UsageError("a tolerance is a finite number from 0 up");
-  }
   const TensorMap inputs = read_tensors(parse_files("--input", options.inputs));
   Json document{{"schema", "warpwright.verify/1"}};
   const bool right = options.package == "reference" ? verify_reference(options, inputs, document)
@@ -142,9 +137,15 @@ VerbBody verify_verb(CLI::App& app) {
                  "with --per-layer: write the outputs of the steps to this folder, a new or an empty one: the "
                  "reference's of all, the package's of those that are wrong, and the sources of wrong kernels")
       ->needs(per_layer);
-  app.add_option("--lsb", options->tolerance.lsb, "steps that integer outputs may differ")->capture_default_str();
-  app.add_option("--rtol", options->tolerance.rtol, "relative tolerance of float outputs")->capture_default_str();
-  app.add_option("--atol", options->tolerance.atol, "absolute tolerance of float outputs")->capture_default_str();
+  app.add_option("--lsb", options->tolerance.lsb, "steps that integer outputs may differ")
+      ->capture_default_str()
+      ->check(count_from(0));
+  app.add_option("--rtol", options->tolerance.rtol, "relative tolerance of float outputs")
+      ->capture_default_str()
+      ->check(number_from(0));
+  app.add_option("--atol", options->tolerance.atol, "absolute tolerance of float outputs")
+      ->capture_default_str()
+      ->check(number_from(0));
   app.add_flag("--fast", options->fast, "a virtual device without its checks");
   app.add_flag("--json", options->json, "print JSON");
   return [options] { return verify(*options); };

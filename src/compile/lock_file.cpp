@@ -4,23 +4,55 @@
 #include <fmt/core.h>
 
 #include <set>
-#include <sstream>
 
 #include "src/core/error.h"
 #include "src/core/file.h"
+#include "src/core/json_fields.h"
 #include "src/core/json_text.h"
 
 namespace warpwright {
 namespace {
 
 constexpr const char* kSchema = "warpwright.lock/1";
+constexpr size_t kMostLineBytes = size_t{4} << 20;
+constexpr size_t kHashDigits = 64;
 
 Json to_json(const CodeHashes& hashes) {
   return {{"source", hashes.source}, {"ptx", hashes.ptx}, {"cubin", hashes.cubin}};
 }
 
+std::string hash_field(const Json& json, const char* name) {
+  std::string hash = text_field(json, name);
+  if (hash.size() != kHashDigits || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    throw UsageError(fmt::format("the field `{}` is no SHA-256 of {} hexadecimal digits", name, kHashDigits));
+  }
+  return hash;
+}
+
 CodeHashes hashes_from_json(const Json& json) {
-  return {json.at("source").get<std::string>(), json.at("ptx").get<std::string>(), json.at("cubin").get<std::string>()};
+  return {hash_field(json, "source"), hash_field(json, "ptx"), hash_field(json, "cubin")};
+}
+
+/// Of the field `name`; all empty where nothing was measured and that may be.
+CodeHashes hashes_field(const Json& json, const char* name, bool may_be_empty) {
+  const Json& hashes = field(json, name);
+  if (may_be_empty && hashes == to_json(CodeHashes())) return {};
+  try {
+    return hashes_from_json(hashes);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("the field `{}`: {}", name, error.what()));
+  }
+}
+
+double time_field(const Json& json, const char* name) {
+  const double us = real_field(json, name);
+  if (us < 0) throw UsageError(fmt::format("the field `{}` is negative", name));
+  return us;
+}
+
+/// What came later than the first lock files.
+std::string later_text_field(const Json& json, const char* name) {
+  return json.contains(name) ? text_field(json, name) : std::string();
 }
 
 Json to_json(const std::string& workload_key, const LockEntry& entry) {
@@ -47,55 +79,48 @@ Json to_json(const std::string& workload_key, const LockEntry& entry) {
 }
 
 LockEntry entry_from_json(const Json& json) {
-  if (!json.is_object() || json.value("schema", std::string()) != kSchema) {
+  if (!json.is_object() || json.value("schema", Json()) != kSchema) {
     throw UsageError(fmt::format("no line of a lock file (schema {})", kSchema));
   }
   LockEntry entry;
-  entry.workload = workload_from_json(json.at("workload"));
-  if (key(entry.workload) != json.at("workload_key").get<std::string>()) {
+  entry.workload = workload_from_json(field(json, "workload"));
+  if (key(entry.workload) != text_field(json, "workload_key")) {
     throw UsageError("workload and workload_key do not belong together");
   }
-  entry.target_text = json.at("target").get<std::string>();
-  entry.target_key = json.at("target_key").get<std::string>();
-  entry.arch = json.at("arch").get<std::string>();
-  entry.config = config_from_json(json.at("config"));
-  entry.rung = rung_from_name(json.at("rung").get<std::string>());
-  if (!json.at("evidence").is_null()) entry.evidence = evidence_from_name(json.at("evidence").get<std::string>());
-  entry.measured_on = json.at("measured_on").get<std::string>();
-  entry.environment = json.at("environment").get<std::string>();
-  entry.record = json.value("record", std::string());
-  entry.measured_workload = json.value("measured_workload", std::string());
-  entry.why = json.value("why", std::string());
-  entry.trials = json.at("trials").get<int64_t>();
-  entry.default_us = json.at("default_us").get<double>();
-  entry.best_us = json.at("best_us").get<double>();
-  entry.code = hashes_from_json(json.at("code"));
-  entry.measured = hashes_from_json(json.at("measured_code"));
-  entry.compiler = json.at("compiler").get<std::string>();
+  entry.target_text = text_field(json, "target");
+  entry.target_key = text_field(json, "target_key");
+  entry.arch = text_field(json, "arch");
+  entry.config = config_from_json(field(json, "config"));
+  entry.rung = rung_from_name(text_field(json, "rung"));
+  if (!field(json, "evidence").is_null()) entry.evidence = evidence_from_name(text_field(json, "evidence"));
+  entry.measured_on = text_field(json, "measured_on");
+  entry.environment = text_field(json, "environment");
+  entry.record = later_text_field(json, "record");
+  entry.measured_workload = later_text_field(json, "measured_workload");
+  entry.why = later_text_field(json, "why");
+  entry.trials = count_field(json, "trials");
+  entry.default_us = time_field(json, "default_us");
+  entry.best_us = time_field(json, "best_us");
+  entry.code = hashes_field(json, "code", false);
+  entry.measured = hashes_field(json, "measured_code", true);
+  entry.compiler = text_field(json, "compiler");
   return entry;
 }
 
 }  // namespace
 
 LockFile LockFile::read(const std::filesystem::path& path) {
-  std::istringstream lines(read_file(path, int64_t{64} << 20));
+  LineReader lines(path, kMostLineBytes);
   LockFile lock;
   std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
+  while (lines.next(line)) {
     if (line.empty()) continue;
-    const auto fail = [&](std::string_view why) {
-      throw UsageError(fmt::format("{}:{}: {}", path.string(), number, why));
-    };
     try {
-      lock.add(entry_from_json(parse_json(line)));
-    } catch (const UsageError& error) {
-      fail(error.what());
-    } catch (const InternalError& error) {
-      fail(error.what());
-    } catch (const Json::parse_error&) {
-      fail("no JSON; a lock file has one JSON object a line");
-    } catch (const Json::exception& error) {
-      fail(error.what());
+      const Json json = try_parse_json(line);
+      if (json.is_discarded()) throw UsageError("no JSON, or cut; a lock file has one JSON object a line");
+      lock.add(entry_from_json(json));
+    } catch (const Error& error) {  // a Config that does not fit together is no broken program here
+      throw UsageError(fmt::format("{}: {}", lines.place(), error.what()));
     }
   }
   if (lock.entries_.empty()) throw UsageError(path.string() + ": no line of a lock file in it");
@@ -106,6 +131,12 @@ void LockFile::write(const std::filesystem::path& path) const {
   std::string text;
   for (const auto& [workload_key, entry] : entries_) text += to_json(workload_key, entry).dump() + "\n";
   write_file(path, text);
+}
+
+bool is_lock_file(const std::filesystem::path& path) {
+  const Json json = try_parse_json(first_line(path, kMostLineBytes));
+  return json.is_object() && json.contains("schema") && json["schema"].is_string() &&
+         json["schema"].get<std::string>().starts_with("warpwright.lock/");
 }
 
 void LockFile::add(LockEntry entry) {

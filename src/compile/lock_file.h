@@ -45,4 +45,7 @@ class LockFile {
   std::map<std::string, LockEntry> entries_;  // by workload key
 };
 
+/// True for a file whose first line is that of a lock file, of whatever version.
+bool is_lock_file(const std::filesystem::path& path);
+
 }  // namespace warpwright

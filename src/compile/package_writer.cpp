@@ -9,6 +9,7 @@
 
 #include "search_space/kernel_family.h"
 #include "src/core/error.h"
+#include "src/core/file.h"
 #include "src/core/hash.h"
 #include "src/runtime/package_format.h"
 
@@ -230,6 +231,7 @@ Json manifest_of(const Plan& plan, const std::string& model_digest) {
 
 void write_package(const std::filesystem::path& path, std::span<const Package> packages, const Json& manifest) {
   const std::filesystem::path temporary = fmt::format("{}.partial-{}", path.string(), getpid());
+  require_replaceable(path);
   std::error_code ignored;
   std::filesystem::remove(temporary, ignored);
   try {

@@ -123,6 +123,8 @@ Tensor read_npy(const std::filesystem::path& path) {
   return tensor;
 }
 
+bool is_npy(const std::filesystem::path& path) { return first_line(path, kMagic.size()) == kMagic; }
+
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
   std::string shape;
   for (int64_t extent : tensor.shape) shape += fmt::format("{},", extent);

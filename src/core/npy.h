@@ -10,6 +10,8 @@ namespace warpwright {
 
 /// Throws UsageError that names the file and the fault.
 Tensor read_npy(const std::filesystem::path& path);
+/// True for a file that begins as one.
+bool is_npy(const std::filesystem::path& path);
 void write_npy(const std::filesystem::path& path, const Tensor& tensor);
 
 }  // namespace warpwright

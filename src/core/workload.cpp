@@ -9,6 +9,7 @@
 #include "src/core/enum_names.h"
 #include "src/core/error.h"
 #include "src/core/hash.h"
+#include "src/core/json_fields.h"
 #include "src/core/workload_json.h"
 
 namespace warpwright {
@@ -231,7 +232,7 @@ Workload workload_from_json(const Json& json) {
     workload = parse(json);
     check(workload);
   } catch (const Json::exception& error) {
-    throw UsageError(fmt::format("not a Workload: {}", error.what()));
+    throw UsageError(fmt::format("not a Workload: {}", reason_of(error)));
   } catch (const InternalError& error) {
     throw UsageError(fmt::format("not a legal Workload: {}", error.what()));
   }

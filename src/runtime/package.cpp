@@ -10,7 +10,9 @@
 #include <set>
 
 #include "src/core/error.h"
+#include "src/core/file.h"
 #include "src/core/hash.h"
+#include "src/core/json_fields.h"
 #include "src/core/json_text.h"
 #include "src/runtime/package_format.h"
 
@@ -21,6 +23,8 @@ namespace {
 constexpr size_t kApplicationIdOffset = 68;
 
 std::string file_header(const std::filesystem::path& path) {
+  std::error_code error;  // what is no regular file might be waited for
+  if (!std::filesystem::is_regular_file(path, error)) return {};
   std::string header(100, '\0');
   std::ifstream stream(path, std::ios::binary);
   if (!stream.read(header.data(), static_cast<std::streamsize>(header.size()))) return {};
@@ -82,12 +86,13 @@ auto in_part(const std::filesystem::path& path, std::string_view part, const Rea
   } catch (const InternalError& error) {
     throw UsageError(fmt::format("{}: damaged package, {}: {}", path.string(), part, error.what()));
   } catch (const Json::exception& error) {
-    throw UsageError(fmt::format("{}: damaged package, {}: {}", path.string(), part, error.what()));
+    throw UsageError(fmt::format("{}: damaged package, {}: {}", path.string(), part, reason_of(error)));
   }
 }
 
 const std::filesystem::path& checked_identity(const std::filesystem::path& path) {
-  if (!std::filesystem::is_regular_file(path)) throw UsageError(fmt::format("{}: no such file", path.string()));
+  require_regular(path);
+  if (file_kind(path) == FileKind::none) throw UsageError(fmt::format("{}: no such file", path.string()));
   const std::string header = file_header(path);
   if (header.empty() || header.compare(0, 16, std::string("SQLite format 3\0", 16)) != 0 ||
       big_endian_32(header, kApplicationIdOffset) != kPackageApplicationId) {

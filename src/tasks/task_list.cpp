@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <set>
-#include <sstream>
 
 #include "src/core/error.h"
 #include "src/core/file.h"
@@ -13,7 +12,7 @@
 namespace warpwright {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{256} << 20;
+constexpr size_t kMostLineBytes = size_t{4} << 20;
 constexpr int kMostWeight = 1'000'000;
 
 ListedTask task_of_line(const Json& json) {
@@ -51,12 +50,17 @@ void write_task_list(const std::filesystem::path& path, const std::vector<Listed
   write_file(path, text);
 }
 
+bool is_task_list(const std::filesystem::path& path) {
+  const Json json = try_parse_json(first_line(path, kMostLineBytes));
+  return json.is_object() && json.contains("task") && json.contains("workload");
+}
+
 std::vector<ListedTask> read_task_list(const std::filesystem::path& path) {
-  std::istringstream text(read_file(path, kMostBytes));
+  LineReader lines(path, kMostLineBytes);
   std::vector<ListedTask> tasks;
   std::set<std::string> keys;
   std::string line;
-  for (int number = 1; std::getline(text, line); ++number) {
+  while (lines.next(line)) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     try {
       const Json json = try_parse_json(line);
@@ -64,7 +68,7 @@ std::vector<ListedTask> read_task_list(const std::filesystem::path& path) {
       ListedTask listed = task_of_line(json);
       if (keys.insert(listed.task.key).second) tasks.push_back(std::move(listed));
     } catch (const Error& error) {  // a Workload that does not fit together is no broken program here
-      throw UsageError(fmt::format("{}: line {} {}", path.string(), number, error.what()));
+      throw UsageError(fmt::format("{} {}", lines.place(), error.what()));
     }
   }
   return tasks;

@@ -21,4 +21,7 @@ void write_task_list(const std::filesystem::path& path, const std::vector<Listed
 /// Throws UsageError that names the file and the line.
 std::vector<ListedTask> read_task_list(const std::filesystem::path& path);
 
+/// True for a file whose first line is that of a task list.
+bool is_task_list(const std::filesystem::path& path);
+
 }  // namespace warpwright

@@ -1,5 +1,6 @@
 // Bad input: one clear line, the right exit status, no file left behind.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "database/database.h"
@@ -176,7 +177,101 @@ TEST_F(BadInput, NumbersOutOfRange) {
     arguments.insert(arguments.end(), flag.begin(), flag.end());
     expect_refusal(arguments, 2, {"`" + flag[1] + "`"});
   }
-  expect_refusal({"verify", model(), "reference", "--rtol", "nan"}, 2, {"tolerance"});
+  for (const char* tolerance : {"--rtol", "--atol"}) {
+    for (const char* value : {"nan", "-nan", "inf", "-1", "1e999", "1x"}) {
+      expect_refusal({"verify", model(), "reference", std::string(tolerance) + "=" + value}, 2, {tolerance, value});
+    }
+  }
+  expect_refusal({"verify", model(), "reference", "--lsb=-1"}, 2, {"--lsb", "-1"});
+  for (const char* value : {"nan", "inf", "-1", "100.1", "95%"}) {
+    expect_refusal({"build", model(), "--shape", "image=1,1,8,8", "--target", "rtx4090", "-o", path("p.pkg"),
+                    std::string("--min-time-coverage=") + value},
+                   2, {"--min-time-coverage", value, "100"});
+  }
+  for (const char* value : {"nans", "infh", "-1h"}) {
+    expect_refusal({"tune", model(), "--shape", "image=1,1,8,8", "--db", path("d.db"), std::string("--time=") + value},
+                   2, {"--time", value});
+  }
+}
+
+TEST_F(BadInput, EmptyValues) {
+  expect_refusal({"build", model(), "-o", path("p.pkg"), "--write-lock", ""}, 2, {"--write-lock", "empty"});
+  expect_refusal({"db", "import", model(), "-o", ""}, 2, {"--output", "empty"});
+  expect_refusal({"doctor", "--device", "virtual:rtx4090", "--db", ""}, 2, {"--db", "empty"});
+  expect_refusal({"extract", ""}, 2, {"model", "empty"});
+}
+
+/// Opened, a pipe would be waited for until somebody writes to it.
+TEST_F(BadInput, PipesAreNoFiles) {
+  const std::string pipe = path("pipe.json"), shape = "image=1,1,8,8", device = "virtual:rtx4090";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  write_npy(path("x.npy"), Tensor(DType::f32, {1, 1, 8, 8}));
+  const std::vector<std::vector<std::string>> commands = {
+      {"extract", pipe},
+      {"extract", model(), "--shape", shape, "--diff", pipe},
+      {"tune", model(), "--shape", shape, "--device", device, "--db", pipe},
+      {"tune", model(), "--shape", shape, "--device", device, "--db", path("d.db"), "--db", pipe},
+      {"tune", "--tasks-from", pipe, "--device", device, "--db", path("d.db")},
+      {"build", model(), "--shape", shape, "--target", "rtx4090", "--dry-run", "--db", pipe},
+      {"build", model(), "--shape", shape, "--target", "rtx4090", "--dry-run", "--lock", pipe},
+      {"build", model(), "--shape", shape, "--target", pipe, "--dry-run"},
+      {"run", pipe, "--output", path("out")},
+      {"run", model(), "--input", "image=" + pipe, "--output", path("out")},
+      {"bench", pipe, "--device", device},
+      {"verify", model(), pipe, "--shape", shape, "--device", device, "--input", "image=" + path("x.npy")},
+      {"verify", model(), "reference", "--input", "image=" + path("x.npy"), "--expect", "logits=" + pipe},
+      {"db", "list", pipe},
+      {"db", "check", pipe},
+      {"db", "merge", pipe, "-o", path("d.db")},
+      {"db", "import", pipe, "-o", path("d.db")},
+      {"db", "retract", pipe, "--run", "1", "--reason", "x"}};
+  for (const auto& command : commands) {
+    SCOPED_TRACE(testing::PrintToString(command));
+    expect_refusal(command, 2, {"pipe.json", "no regular file"});
+  }
+  const ProgramResult doctor = run_program({"doctor", "--device", device, "--db", pipe});
+  EXPECT_EQ(doctor.status, 3);
+  EXPECT_NE(doctor.out.find("no regular file"), std::string::npos) << doctor.out;
+}
+
+TEST_F(BadInput, NamesThatNoFileCanHave) {
+  const std::string loop = path("loop"), name = path(std::string(300, 'a'));
+  std::filesystem::create_symlink(loop, loop);
+  open_database(path("a.db"), OpenMode::read_write)->close();
+  for (const std::string& wrong : {loop, name, loop + "/x"}) {
+    const std::vector<std::vector<std::string>> commands = {
+        {"extract", wrong},
+        {"db", "list", wrong},
+        {"db", "merge", path("a.db"), "-o", wrong},
+        {"db", "export", path("a.db"), "-o", wrong},
+        {"db", "import", path("a.db"), "-o", wrong},
+        {"run", model(), "--output", wrong},
+        {"bench", wrong},
+        {"tune", model(), "--shape", "image=1,1,8,8", "--device", "virtual:rtx4090", "--db", wrong},
+        {"build", model(), "--shape", "image=1,1,8,8", "--target", "rtx4090", "-o", wrong},
+        {"build", model(), "--shape", "image=1,1,8,8", "--target", "rtx4090", "--dry-run", "--db", wrong},
+        {"build", model(), "--shape", "image=1,1,8,8", "--target", "rtx4090", "--dry-run", "--lock", wrong},
+        {"build", model(), "--shape", "image=1,1,8,8", "--target", "rtx4090", "--dry-run", "--misses-out", wrong}};
+    for (const auto& command : commands) {
+      SCOPED_TRACE(testing::PrintToString(command));
+      const ProgramResult result = run_program(command);
+      EXPECT_EQ(result.status, 2);
+      EXPECT_TRUE(is_one_error_line(result.err)) << result.err;
+    }
+  }
+}
+
+TEST_F(BadInput, TemporaryFolderThatIsNone) {
+  write_file(path("file"), "x");
+  for (const std::string& wrong : {path("absent"), path("file")}) {
+    expect_refusal({"doctor", "--device", "virtual:rtx4090"}, 3, {"$TMPDIR", wrong}, {{"TMPDIR", wrong}});
+  }
+}
+
+TEST_F(BadInput, MoreOfARunThatIsNot) {
+  const std::vector<std::string> more{"tune",         model(),    "--shape",         "image=1,1,8,8", "--db",
+                                      path("new.db"), "--device", "virtual:rtx4090", "--more",        "5"};
+  expect_refusal(more, 2, {"--more", "new.db"});
 }
 
 TEST_F(BadInput, DatabaseIsNotMadeWhenAnotherIsRefused) {

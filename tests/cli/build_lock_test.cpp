@@ -76,5 +76,56 @@ TEST_F(BuildLock, ALockForAnotherCardServesNoTask) {
   EXPECT_TRUE(says("the lock file's line is for target rtx4090") && says("1 more (--json)")) << err_;
 }
 
+TEST_F(BuildLock, AFaultyLineIsNamedByFileLineAndField) {
+  const std::string file = lock();
+  const std::string text = read_file(file);
+  const std::vector<std::string> lines = [&] {
+    std::vector<std::string> all;
+    LineReader reader(file, 1 << 20);
+    for (std::string line; reader.next(line);) all.push_back(line);
+    return all;
+  }();
+  std::filesystem::copy_file(model_, path("new.onnx"));
+  const std::string wrong = path("wrong.lock");
+  const auto refuse = [&](const std::string& second_line, const std::string& field) {
+    write_file(wrong, lines[0] + "\n" + second_line + "\n");
+    run(build_new({"--lock", wrong, "--dry-run"}), 2);
+    EXPECT_TRUE(is_one_error_line(err_) && says(wrong + ": line 2") && says(field)) << err_;
+    EXPECT_FALSE(says("json.exception")) << err_;
+  };
+  const Json good = parse_json(lines[1]);
+  for (const auto& [name, value] : good.items()) {
+    if (name == "record" || name == "measured_workload" || name == "why") continue;  // came later
+    Json without = good;
+    without.erase(name);
+    refuse(without.dump(), name == "schema" ? "schema" : "`" + name + "`");
+  }
+  const std::vector<std::pair<std::string, Json>> changes = {
+      {"best_us", "x"},          {"best_us", -5},   {"default_us", -1},      {"trials", -5}, {"trials", 1.5},
+      {"trials", "many"},        {"target", 4},     {"rung", Json::array()}, {"why", 7},     {"code", "abc"},
+      {"measured_code", Json()}, {"evidence", true}};
+  for (const auto& [name, value] : changes) {
+    Json changed = good;
+    changed[name] = value;
+    refuse(changed.dump(), "`" + name + "`");
+  }
+  for (const std::string& hash : std::vector<std::string>{"0", "", std::string(64, 'g'), std::string(65, '0')}) {
+    Json changed = good;
+    changed["code"]["cubin"] = hash;
+    refuse(changed.dump(), "`cubin`");
+  }
+  Json workload = good;
+  workload["workload"]["kind"] = 7;
+  refuse(workload.dump(), "Workload");
+  refuse(lines[1].substr(0, 100), "no JSON");
+  refuse(std::string(5 << 20, ' '), "bytes");
+  // Ends of lines of another system.
+  std::string crlf;
+  for (const std::string& line : lines) crlf += line + "\r\n";
+  write_file(path("crlf.lock"), crlf);
+  const std::string same = run(build_new({"--lock", file, "--dry-run"}));
+  EXPECT_EQ(run(build_new({"--lock", path("crlf.lock"), "--dry-run"})), same);
+}
+
 }  // namespace
 }  // namespace warpwright

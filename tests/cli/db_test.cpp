@@ -104,6 +104,61 @@ TEST_F(DbTest, ExportAndImportGiveTheSameAndAnAnonymousOneKeepsTheKeys) {
   run({"db", "export", a, "--json"}, 2);
 }
 
+TEST_F(DbTest, ImportSaysWhatItCannotTake) {
+  const std::string a = write_database("a.db", 0, 2);
+  run({"db", "export", a, "-o", path("a.jsonl")});
+  const std::string text = read_file(path("a.jsonl"));
+  std::string crlf, no_run;
+  int64_t lines = 0, trials = 0;
+  LineReader reader(path("a.jsonl"), 1 << 20);
+  for (std::string line; reader.next(line);) {
+    crlf += line + "\r\n";
+    trials += line.starts_with("{\"trial\"");
+    no_run += line.starts_with("{\"run\"") ? "{\"run\":{}}\n" : line + "\n";
+    ++lines;
+  }
+  write_file(path("crlf.jsonl"), crlf);
+  run({"db", "import", path("crlf.jsonl"), "-o", path("crlf.db")});
+  EXPECT_EQ(run({"db", "export", path("crlf.db")}), text);
+  // A run that is refused takes its trials with it, and they are counted.
+  write_file(path("no_run.jsonl"), no_run);
+  const Json report = run_json({"db", "import", path("no_run.jsonl"), "-o", path("no_run.db")});
+  int64_t refused = 0;
+  for (const auto& [why, refusal] : report["refused"].items()) refused += refusal["lines"].get<int64_t>();
+  EXPECT_GT(trials, 0);
+  EXPECT_EQ(refused, trials + 1);
+  EXPECT_FALSE(report["added"].contains("trial"));
+  std::string newer = text;
+  newer.replace(newer.find("records/2"), 9, "records/9");
+  write_file(path("newer.jsonl"), newer);
+  run({"db", "import", path("newer.jsonl"), "-o", path("n.db")}, 2);
+  EXPECT_TRUE(says("another version") && says("records/9") && says("newer.jsonl")) << err_;
+  write_file(path("long.jsonl"), text.substr(0, text.find('\n') + 1) + std::string(5 << 20, 'x'));
+  run({"db", "import", path("long.jsonl"), "-o", path("n.db")}, 2);
+  EXPECT_TRUE(says(path("long.jsonl") + ": line 2")) << err_;
+  EXPECT_FALSE(std::filesystem::exists(path("n.db")));
+}
+
+TEST_F(DbTest, MergeCountsTheTrialsOfARefusedRun) {
+  const std::string a = write_database("a.db", 0, 2);
+  const auto trials = run_json({"db", "merge", a, "--dry-run"})["sources"][0]["added"]["trial"].get<int64_t>();
+  execute_sql(a, "UPDATE runs SET limits_json = '[]'");
+  const Json source = run_json({"db", "merge", a, "--dry-run"})["sources"][0];
+  EXPECT_EQ(source["refused"].value("trial: its run or its record was refused", 0), trials) << source;
+  EXPECT_FALSE(source["known"].contains("trial"));
+}
+
+TEST_F(DbTest, RecordsWithoutTheirMedianAreTold) {
+  const std::string a = write_database("a.db", 0, 1);
+  execute_sql(a, "UPDATE records SET median_us = NULL");
+  EXPECT_EQ(run_json({"db", "best", a})["records"], Json::array());
+  EXPECT_TRUE(says("its median is missing")) << err_;
+  run({"db", "check", a}, 1);
+  run({"db", "merge", a, "-o", path("m.db")});  // makes it anew
+  EXPECT_EQ(run_json({"db", "best", path("m.db")})["records"].size(), 1u);
+  EXPECT_FALSE(says("median")) << err_;
+}
+
 TEST_F(DbTest, CheckTellsSoundFromDamaged) {
   const std::string a = write_database("a.db", 0, 3);
   EXPECT_EQ(run_json({"db", "check", a})["databases"][0]["faults"], Json::object());

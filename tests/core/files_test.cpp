@@ -50,8 +50,95 @@ TEST(File, failed_write_leaves_the_old_file_and_no_other) {
   TemporaryFolder folder;
   fs::create_directory(folder.path() / "target");
   write_file(folder.path() / "target" / "inside", "x");
-  EXPECT_THROW(write_file(folder.path() / "target", "x"), EnvironmentError);
+  EXPECT_THROW(write_file(folder.path() / "target", "x"), UsageError);
   EXPECT_EQ(entries(folder.path()), 1u);
+}
+
+TEST(File, only_regular_files_are_read_and_replaced) {
+  TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe", link = folder.path() / "link", loop = folder.path() / "loop";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  write_file(folder.path() / "file", "x");
+  fs::create_symlink(folder.path() / "file", link);
+  fs::create_symlink(loop, loop);
+  EXPECT_EQ(file_kind(pipe), FileKind::special);
+  EXPECT_EQ(file_kind(link), FileKind::regular);
+  EXPECT_EQ(file_kind(folder.path()), FileKind::folder);
+  EXPECT_EQ(file_kind(folder.path() / "none"), FileKind::none);
+  EXPECT_THROW(file_kind(loop), UsageError);
+  EXPECT_THROW(file_kind(std::string(300, 'a')), UsageError);
+  EXPECT_THROW(read_file(pipe), UsageError);  // does not wait
+  EXPECT_EQ(read_file(link), "x");
+  for (const fs::path& kept : {pipe, link, loop}) EXPECT_THROW(write_file(kept, "y"), UsageError);
+  EXPECT_EQ(file_kind(pipe), FileKind::special);
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(entries(folder.path()), 4u);
+}
+
+TEST(File, what_is_not_finished_leaves_nothing) {
+  TemporaryFolder folder;
+  {
+    OutputFile file(folder.path() / "out");
+    file.write(std::string(1 << 20, 'x'));
+    EXPECT_EQ(entries(folder.path()), 1u);
+  }
+  EXPECT_EQ(entries(folder.path()), 0u);
+  OutputFile file(folder.path() / "out");
+  file.write("a");
+  file.write(std::string(1 << 20, 'b'));
+  file.write("c");
+  file.finish();
+  EXPECT_EQ(read_file(folder.path() / "out"), "a" + std::string(1 << 20, 'b') + "c");
+  EXPECT_EQ(entries(folder.path()), 1u);
+}
+
+TEST(Lines, end_as_on_any_system_and_are_limited) {
+  TemporaryFolder folder;
+  const fs::path path = folder.path() / "lines";
+  const std::string long_line(100'000, 'x');  // of more than one piece
+  const auto lines = [&](const std::string& text, size_t most) {
+    write_file(path, text);
+    std::vector<std::string> all;
+    LineReader reader(path, most);
+    for (std::string line; reader.next(line);) all.push_back(line);
+    EXPECT_EQ(reader.number(), static_cast<int64_t>(all.size()));
+    return all;
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(lines("", 10), Lines());
+  EXPECT_EQ(lines("a\n\nb", 10), (Lines{"a", "", "b"}));
+  EXPECT_EQ(lines("a\r\n\r\nb\r\n", 10), (Lines{"a", "", "b"}));
+  EXPECT_EQ(lines("0123456789\r\n", 10), Lines{"0123456789"});
+  EXPECT_EQ(lines("a\n" + long_line + "\nb\n", 100'000), (Lines{"a", long_line, "b"}));
+  try {
+    lines("a\n" + long_line, 99'990);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.what(), path.string() + ": line 2 has more than 99990 bytes");
+  }
+  EXPECT_EQ(first_line(path, 10), "a");
+  EXPECT_EQ(first_line(folder.path() / "none", 10), "");
+}
+
+TEST(TemporaryFolders, lie_where_the_environment_says_and_it_is_named) {
+  const TemporaryFolder root;
+  const char* before = std::getenv("TMPDIR");
+  const std::string restored = before != nullptr ? before : "";
+  write_file(root.path() / "file", "x");
+  setenv("TMPDIR", root.path().c_str(), 1);
+  EXPECT_EQ(temporary_root(), root.path());
+  for (const char* name : {"file", "none"}) {
+    setenv("TMPDIR", (root.path() / name).c_str(), 1);
+    try {
+      temporary_root();
+      ADD_FAILURE() << name;
+    } catch (const EnvironmentError& error) {
+      EXPECT_NE(std::string(error.what()).find("$TMPDIR is '" + (root.path() / name).string()), std::string::npos);
+    }
+  }
+  setenv("TMPDIR", "", 1);
+  EXPECT_TRUE(fs::is_directory(temporary_root()));
+  before != nullptr ? setenv("TMPDIR", restored.c_str(), 1) : unsetenv("TMPDIR");
 }
 
 TEST(File, temporary_folders_vanish) {
