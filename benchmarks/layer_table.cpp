@@ -83,6 +83,8 @@ class TimingRunner : public Runner {
     ended_.pop_front();
     return finished;
   }
+  std::string environment() const override { return device_; }
+  void begin_nothing_after(std::optional<std::chrono::steady_clock::time_point>) override {}
   void cancel() override {
     submitted_.clear();
     ended_.clear();

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,11 +54,15 @@ class Runner {
   virtual std::string device_name() const = 0;
   /// Where its times come from; those of a virtual device do not vary.
   virtual Evidence evidence() const = 0;
+  /// As TrialResult has it.
+  virtual std::string environment() const = 0;
 
   /// Queues a trial and returns at once. What goes wrong with a trial is its outcome.
   virtual void submit(uint64_t ticket, Trial trial) = 0;
   /// Waits for the next trial to end, in whatever order they do. Call only while one is submitted and not returned.
   virtual FinishedTrial next() = 0;
+  /// Trials that have not begun by then become `interrupted`; what is under way goes on. nullopt: no such time.
+  virtual void begin_nothing_after(std::optional<std::chrono::steady_clock::time_point> deadline) = 0;
   /// Drops what was submitted and not returned; what is under way is interrupted.
   virtual void cancel() = 0;
 

@@ -41,6 +41,8 @@ protocol::EnvironmentAnswer open_environment(const std::string& program, const s
 
 std::string WorkerRunner::device_name() const { return record_name(environment_); }
 
+std::string WorkerRunner::environment() const { return environment_.device_description + ", " + environment_.compiler; }
+
 WorkerRunner::WorkerRunner(const RunnerOptions& options)
     : options_(options), program_(options.worker_program.empty() ? this_program() : options.worker_program) {
   open_devices();
@@ -122,6 +124,10 @@ Ended WorkerRunner::wait_for_end() {
   Ended ended = std::move(ended_.front());
   ended_.pop_front();
   return ended;
+}
+
+void WorkerRunner::begin_nothing_after(std::optional<std::chrono::steady_clock::time_point> deadline) {
+  deadline_ = deadline.value_or(std::chrono::steady_clock::time_point::max());
 }
 
 void WorkerRunner::cancel() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -44,6 +45,8 @@ class WorkerRunner final : public Runner {
   Evidence evidence() const override { return environment_.evidence; }
   void submit(uint64_t ticket, Trial trial) override { submit({ticket, std::move(trial)}); }
   FinishedTrial next() override;
+  std::string environment() const override;
+  void begin_nothing_after(std::optional<std::chrono::steady_clock::time_point> deadline) override;
   void cancel() override;
   std::vector<TrialResult> interleave(const Workload& workload, const std::vector<Config>& configs,
                                       const IsDecided& is_decided) override;
@@ -52,6 +55,7 @@ class WorkerRunner final : public Runner {
  private:
   bool is_card() const { return environment_.evidence == Evidence::silicon; }
   bool should_stop() const { return is_closing_ || is_cancelling_ || (options_.stop != nullptr && *options_.stop); }
+  bool is_late() const { return std::chrono::steady_clock::now() >= deadline_.load(); }
   RequestLimits limits(double timeout_s) const {
     return {timeout_s, [this] { return should_stop(); }};
   }
@@ -94,6 +98,7 @@ class WorkerRunner final : public Runner {
   std::deque<Ended> ended_;
   size_t under_way_ = 0;
   int free_slots_ = 0;  // of what compiles: on a card there are more lanes, since some wait for it
+  std::atomic<std::chrono::steady_clock::time_point> deadline_{std::chrono::steady_clock::time_point::max()};
   std::atomic<bool> is_closing_{false}, is_cancelling_{false};
   std::vector<std::jthread> lanes_;  // as long as the runner: a worker dies with the thread that started it
 };

@@ -48,7 +48,7 @@ Ended WorkerRunner::try_out(Work work, WorkerProcess& worker) {
   ended.ticket = work.ticket;
   TrialResult& result = ended.result;
   result.evidence = environment_.evidence;
-  result.environment = environment_.device_description + ", " + environment_.compiler;
+  result.environment = environment();
   try {
     std::optional<CardPool::Place> place;
     if (compile_in_slot(work, worker, ended, place)) {
@@ -75,7 +75,7 @@ bool WorkerRunner::compile_in_slot(const Work& work, WorkerProcess& worker, Ende
 
 /// Compiles and computes the expected output; false when the outcome is there already.
 bool WorkerRunner::compile(const Trial& trial, WorkerProcess& worker, Ended& ended) {
-  if (should_stop()) {
+  if (should_stop() || is_late()) {
     ended.result.outcome = outcome_of(OutcomeKind::interrupted, "interrupted before it began");
     return false;
   }
@@ -139,11 +139,11 @@ void WorkerRunner::measure_on_virtual_device(WorkerProcess& worker, Ended& ended
 /// A trial whose card is lost lines up for another one: as often as there are cards.
 void WorkerRunner::measure_on_card(const CardPool::Place& place, Ended& ended, double& waited_s) {
   const Clock::time_point begin = Clock::now();
-  auto lease = cards_.take(place, [this] { return should_stop(); });
+  auto lease = cards_.take(place, [this] { return should_stop() || is_late(); });
   waited_s += seconds_since(begin);
   if (!lease) {
-    ended.result.outcome = should_stop() ? outcome_of(OutcomeKind::interrupted, "interrupted")
-                                         : outcome_of(OutcomeKind::device_lost, "no device is left");
+    ended.result.outcome = should_stop() || is_late() ? outcome_of(OutcomeKind::interrupted, "interrupted")
+                                                      : outcome_of(OutcomeKind::device_lost, "no device is left");
     return;
   }
   {

@@ -16,12 +16,18 @@
 
 namespace warpwright {
 
+namespace {
+
+constexpr double kNoLimit_s = 1e9;
+
+}  // namespace
+
 TuneLimits limits_of(const TuneArguments& options) {
   TuneLimits limits;
   if (options.trials > 0) limits.trials = options.trials;
   if (options.trials_per_task > 0) limits.trials_per_task = options.trials_per_task;
   if (options.time) limits.seconds = parse_duration("--time", *options.time);
-  if (options.until) limits.seconds = std::min(limits.seconds.value_or(1e9), seconds_until(*options.until));
+  if (options.until) limits.seconds = std::min(limits.seconds.value_or(kNoLimit_s), seconds_until(*options.until));
   limits.patience = options.patience > 0 ? std::optional<int>(options.patience) : std::nullopt;
   return limits;
 }
@@ -89,7 +95,8 @@ TuneLane::TuneLane(const TuneArguments& options, const TuneSubject& subject, Dev
       group_(std::move(group)),
       jobs_(jobs),
       signals_(signals),
-      limits_(limits_of(options)) {}
+      limits_(limits_of(options)),
+      until_s_(options.until ? seconds_until(*options.until) : 0) {}
 
 void TuneLane::open_database_of_run() {
   if (options_.dry_run && file_kind(databases().front()) == FileKind::none) return;
@@ -138,6 +145,11 @@ void TuneLane::begin_run() {
 void TuneLane::run() {
   const auto cost_model = make_xgboost_cost_model(options_.seed);
   TuneOptions tuning;
+  if (options_.until) {  // it is nearer than when the limits were made; --time counts from here
+    const std::chrono::duration<double> opening = std::chrono::steady_clock::now() - made_;
+    const double time_s = options_.time ? parse_duration("--time", *options_.time) : kNoLimit_s;
+    limits_.seconds = std::min(time_s, std::max(0.0, until_s_ - opening.count()));
+  }
   tuning.limits = limits_;
   tuning.seed = options_.seed;
   tuning.stop = signals_.flag();

@@ -1,6 +1,7 @@
 // TuneLane: one run of `tune`, from its plan to its summary.
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -64,7 +65,9 @@ class TuneLane {
   const DeviceGroup group_;
   const int jobs_;
   StopSignals& signals_;
+  const std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now();
   TuneLimits limits_;
+  double until_s_ = 0;  // from then on
   std::vector<Task> tasks_;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<Database> database_;

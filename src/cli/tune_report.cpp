@@ -87,6 +87,9 @@ void print_summary(const TuneSummary& summary, const RunInfo& run, const std::ve
     fmt::print("sum of the tasks by weight: default {:.2f} us, best {:.2f} us, gain {}\n", default_us, best_us,
                gain_text(default_us, best_us));
   }
+  if (summary.retracted > 0) {
+    fmt::print("{} Configs were left alone: what a trial of them comes to is retracted\n", summary.retracted);
+  }
   const double left_s = limit_s ? std::max(0.0, *limit_s - summary.wall_seconds) : 0;
   fmt::print(
       "run {} on {}: {} trials, ended: {}{}; compile {:.1f} s, verify {:.1f} s, run {:.1f} s, idle {:.1f} s of {:.1f} "

@@ -68,4 +68,20 @@ std::vector<KnownResult> known_results(const std::vector<Record>& records, const
   return results;
 }
 
+std::vector<Config> retracted_configs(const std::vector<Record>& retracted, const TaskSearch& task,
+                                      const Runner& runner) {
+  const std::string target_key = key(runner.target());
+  std::vector<Config> configs;
+  for (const Record& record : retracted) {
+    const bool is_ours = record.device_name == runner.device_name() && record.target_key == target_key &&
+                         record.evidence == runner.evidence() && record.environment == runner.environment();
+    const bool comes_out_the_same = record.evidence == Evidence::virtual_device
+                                        ? !is_transient(record.outcome.kind)
+                                        : record.outcome.kind == OutcomeKind::compile_error;
+    if (!is_ours || !comes_out_the_same) continue;
+    if (std::optional<Config> config = legal_config(record, task.space())) configs.push_back(*std::move(config));
+  }
+  return configs;
+}
+
 }  // namespace warpwright

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "database/database.h"
+#include "measure/runner.h"
 #include "src/core/target.h"
 #include "src/tuner/task_search.h"
 
@@ -21,5 +22,10 @@ struct KnownResult {
 /// nothing.
 std::vector<KnownResult> known_results(const std::vector<Record>& records, const TaskSearch& task,
                                        const std::string& device_name, const Target& target);
+
+/// Of the retracted records of a task, the Configs of today's space that a trial would only bring back the same record
+/// of: where times do not vary, or what the compiler refused. A trial that may come out otherwise is worth making.
+std::vector<Config> retracted_configs(const std::vector<Record>& retracted, const TaskSearch& task,
+                                      const Runner& runner);
 
 }  // namespace warpwright

@@ -104,7 +104,7 @@ void TrialSession::submit(std::vector<Proposal> proposals) {
     slot.proposal = std::move(proposal);
     slot.trial_index = next_index_++;
     slot.outcome = recall(slot.proposal, slot.trial_index);
-    if (slot.outcome) continue;
+    if (slot.outcome || (most_trials_ && proposed() >= *most_trials_)) continue;
     ++waiting_;
     start(slot);
   }
@@ -210,7 +210,7 @@ bool TrialSession::settle(Slot& slot, TrialResult result) {
     repeated_(slot.proposal, result.outcome.median_us());
     return true;
   }
-  if (result.outcome.kind == OutcomeKind::interrupted && should_stop()) {
+  if (result.outcome.kind == OutcomeKind::interrupted && (should_stop() || is_late())) {
     --waiting_;
     return true;  // no trial: the next sitting makes it
   }
@@ -220,10 +220,14 @@ bool TrialSession::settle(Slot& slot, TrialResult result) {
   } else {
     transient_in_a_row_ = 0;
   }
-  commit(slot.proposal, slot.trial_index, result, kTrialObjective);
+  const bool counts = commit(slot.proposal, slot.trial_index, result, kTrialObjective);
   --waiting_;
-  ++trials_;
   ++measured_;
+  if (!counts) {
+    ++retracted_;
+    return true;
+  }
+  ++trials_;
   slot.outcome = std::move(result.outcome);
   ended_(slot.proposal, *slot.outcome);
   return true;
@@ -237,7 +241,12 @@ void TrialSession::note_transient(const Outcome& outcome) {
                   transient_in_a_row_, name(outcome.kind), outcome.message));
 }
 
-void TrialSession::commit(const Proposal& proposal, int64_t trial_index, const TrialResult& result,
+void TrialSession::begin_nothing_after(std::optional<std::chrono::steady_clock::time_point> deadline) {
+  deadline_ = deadline;
+  runner_->begin_nothing_after(deadline);
+}
+
+bool TrialSession::commit(const Proposal& proposal, int64_t trial_index, const TrialResult& result,
                           const std::string& objective) {
   Record record = record_of(proposal, result, *runner_);
   record.objective = objective;
@@ -245,7 +254,9 @@ void TrialSession::commit(const Proposal& proposal, int64_t trial_index, const T
   record.trial_index = trial_index;
   index_of_.emplace(std::pair(record.workload_key, record.config_json), trial_index);
   const std::string content_key = database_->add(record);
+  if (database_->is_retracted(content_key)) return false;
   if (record.outcome.ok()) clear_objections(*database_, record, content_key);
+  return true;
 }
 
 }  // namespace warpwright

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
@@ -73,6 +74,13 @@ class TrialSession {
   /// since. They count as trials. Empties the list.
   std::vector<Record> take_stranded();
 
+  /// Of the whole run: what earlier sittings recorded may turn out to fill it when a batch is proposed already.
+  void begin_no_more_than(int64_t trials) { most_trials_ = trials; }
+  /// Trials that have not begun by then are not made, and are none; what is under way ends.
+  void begin_nothing_after(std::optional<std::chrono::steady_clock::time_point> deadline);
+  /// Trials of this sitting that came to records which are retracted: they stay so, and are no trials.
+  int64_t retracted() const { return retracted_; }
+
   bool should_stop() const { return stop_ != nullptr && stop_->load(); }
   /// Sums over what was measured in this sitting.
   const TrialSeconds& seconds() const { return seconds_; }
@@ -95,7 +103,9 @@ class TrialSession {
   /// False when the trial is to be tried again.
   bool settle(Slot& slot, TrialResult result);
   void note_transient(const Outcome& outcome);
-  void commit(const Proposal& proposal, int64_t trial_index, const TrialResult& result, const std::string& objective);
+  bool is_late() const { return deadline_ && std::chrono::steady_clock::now() >= *deadline_; }
+  /// False when the record is one that is retracted.
+  bool commit(const Proposal& proposal, int64_t trial_index, const TrialResult& result, const std::string& objective);
 
   Runner* runner_;
   Database* database_;
@@ -112,7 +122,10 @@ class TrialSession {
   std::map<uint64_t, Slot*> open_;  // by ticket
   uint64_t tickets_ = 0;
   int64_t next_index_ = 0, trials_ = 0, waiting_ = 0, measured_ = 0;
+  int64_t retracted_ = 0;
+  std::optional<int64_t> most_trials_;
   int transient_in_a_row_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
   TrialSeconds seconds_;
 };
 

@@ -32,6 +32,7 @@ Json to_json(const TuneSummary& summary) {
   for (const TaskProgress& task : summary.tasks) tasks.push_back(to_json(task));
   return {{"trials", summary.trials},
           {"measured", summary.measured},
+          {"retracted", summary.retracted},
           {"end_reason", summary.end_reason},
           {"tasks", tasks},
           {"seconds",

@@ -74,6 +74,7 @@ class Tuning {
   int64_t run_id_;
   const TuneOptions& options_;
   Clock::time_point start_ = Clock::now();
+  std::optional<Clock::time_point> search_end_;
   ProgressLog log_;
   TrialSession session_;
   std::unique_ptr<SearchStrategy> strategy_;
@@ -84,7 +85,8 @@ class Tuning {
   std::vector<Clock::time_point> default_measured_;  // of each task
   Evidence evidence_;
   double idle_before_ = 0;
-  size_t fitted_ = 0;  // observations that the model has learnt from
+  int64_t left_alone_ = 0;  // Configs whose records are retracted
+  size_t fitted_ = 0;       // observations that the model has learnt from
   std::string end_reason_;
 };
 
@@ -109,6 +111,12 @@ Tuning::Tuning(const std::vector<Task>& tasks, Runner& runner, CostModel& model,
       default_measured_(tasks.size(), start_),
       evidence_(runner.evidence()),
       idle_before_(runner.idle_seconds()) {
+  if (options.limits.seconds) {
+    const std::chrono::duration<double> of_search(*options.limits.seconds * (times_vary() ? 1 - kFinalShare : 1));
+    search_end_ = start_ + std::chrono::duration_cast<Clock::duration>(of_search);
+    session_.begin_nothing_after(search_end_);
+  }
+  if (options.limits.trials) session_.begin_no_more_than(*options.limits.trials);
   if (options.batch_size < 1) throw UsageError("a batch holds at least one trial");
   for (const Task& task : tasks) {
     searches_.emplace_back(
@@ -128,6 +136,10 @@ void Tuning::recall_known_records() {
                   [&](const Record& record) { return session_.has_recorded(record.workload_key, record.config_json); });
     for (const KnownResult& known : known_results(records, search, runner_.device_name(), runner_.target())) {
       note_known(search, known.config, known.us);
+    }
+    for (const Config& config : retracted_configs(database_.retracted(search.task().key), search, runner_)) {
+      const bool is_replayed = session_.has_recorded(search.task().key, key(config));
+      left_alone_ += !is_replayed && search.claim(config);
     }
   }
 }
@@ -233,6 +245,7 @@ std::vector<Config> Tuning::finalists(size_t task) const {
 /// The fastest Configs of each task in turn with its default, so that no lucky sample decides what is the best.
 void Tuning::compare_finalists() {
   if (!times_vary()) return;
+  session_.begin_nothing_after(std::nullopt);
   for (size_t task = 0; task < tasks_.size() && !session_.should_stop(); ++task) {
     Clock::time_point deadline = Clock::time_point::max();
     if (options_.limits.seconds) {
@@ -280,6 +293,7 @@ const TuneSummary& Tuning::conclude() {
   summary.end_reason = end_reason_;
   summary.trials = session_.trials();
   summary.measured = session_.measured();
+  summary.retracted = left_alone_ + session_.retracted();
   summary.seconds = session_.seconds();
   summary.wall_seconds = seconds_since(start_);
   summary.idle_seconds = runner_.idle_seconds() - idle_before_;
@@ -306,8 +320,7 @@ void Tuning::end_by(const Error& error) {
 std::optional<std::string> Tuning::limit_reached() const {
   if (session_.should_stop()) return "interrupted";
   if (options_.limits.trials && session_.proposed() >= *options_.limits.trials) return "trials";
-  const double share = times_vary() ? 1 - kFinalShare : 1;
-  if (options_.limits.seconds && seconds_since(start_) >= *options_.limits.seconds * share) return "time";
+  if (search_end_ && Clock::now() >= *search_end_) return "time";
   return std::nullopt;
 }
 

@@ -56,6 +56,7 @@ struct TuneSummary {
   std::vector<TaskProgress> tasks;
   int64_t trials = 0;       // of the whole run, earlier sittings included
   int64_t measured = 0;     // in this sitting
+  int64_t retracted = 0;    // Configs left alone because their records are retracted
   std::string end_reason;   // `trials`, `time`, `exhausted`, `patience`, `interrupted`; `environment: ...`
   TrialSeconds seconds;     // sums over this sitting
   double wall_seconds = 0;  // of this sitting

@@ -202,6 +202,14 @@ TEST(Runner, StopFlagInterruptsTheBatch) {
   EXPECT_LT(seconds_since(begin), 8 + 10);
 }
 
+TEST(Runner, NothingBeginsAfterTheDeadline) {
+  const std::unique_ptr<Runner> runner = open_worker_runner(options_for("fake:virtual"));
+  runner->begin_nothing_after(Clock::now());
+  EXPECT_THAT(kinds(runner->run(trials(2), nullptr)), ElementsAre(OutcomeKind::interrupted, OutcomeKind::interrupted));
+  runner->begin_nothing_after(std::nullopt);
+  EXPECT_THAT(kinds(runner->run(trials(2), nullptr)), ElementsAre(OutcomeKind::ok, OutcomeKind::ok));
+}
+
 TEST(Runner, AStopWhileDevicesOpenIsNoFaultOfTheirs) {
   const std::atomic<bool> stop{true};
   RunnerOptions options = options_for("fake:virtual");

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "database/database.h"
@@ -93,6 +96,11 @@ class FakeRunner : public Runner {
   std::string device_name() const override { return "virtual:rtx4090"; }
   Evidence evidence() const override { return evidence_; }
 
+  std::string environment() const override { return "fake"; }
+  void begin_nothing_after(std::optional<std::chrono::steady_clock::time_point> deadline) override {
+    deadline_ = deadline;
+  }
+
   void submit(uint64_t ticket, Trial trial) override { submitted_.emplace_back(ticket, std::move(trial)); }
   FinishedTrial next() override {
     // Trials end in another order for each number of jobs.
@@ -102,7 +110,10 @@ class FakeRunner : public Runner {
     FinishedTrial finished;
     finished.ticket = ticket;
     TrialResult& result = finished.result;
-    if (stop_after >= 0 && measured >= stop_after) {
+    if (late_after >= 0 && measured >= late_after && deadline_) {
+      std::this_thread::sleep_until(*deadline_);
+      result.outcome.kind = OutcomeKind::interrupted;
+    } else if (stop_after >= 0 && measured >= stop_after) {
       stop->store(true);
       result.outcome.kind = OutcomeKind::interrupted;
     } else {
@@ -144,6 +155,7 @@ class FakeRunner : public Runner {
     return outcome;
   };
   int kill_after = -1, stop_after = -1;
+  int late_after = -1;  // so many trials begin before the deadline
   std::atomic<bool>* stop = nullptr;
   Evidence evidence_ = Evidence::virtual_device;
   int measured = 0, rounds = 0;
@@ -152,6 +164,7 @@ class FakeRunner : public Runner {
  private:
   int jobs_;
   std::deque<std::pair<uint64_t, Trial>> submitted_;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
 };
 
 /// Scores by the nearest observation of any task: learns, and needs no family.

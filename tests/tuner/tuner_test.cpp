@@ -136,6 +136,90 @@ TEST_F(TunerTest, AKilledRunGoesOnAsIfNothingHadHappened) {
   }
 }
 
+TEST_F(TunerTest, NothingBeginsAfterItsTimeAndTheRunGoesOn) {
+  options_.limits.trials = 60;
+  FakeRunner whole;
+  tune_into("whole.db", whole);
+  options_.limits.seconds = 1.5;
+  FakeRunner first;
+  first.late_after = 21;
+  const TuneSummary summary = tune_into("a.db", first);
+  EXPECT_EQ(summary.end_reason, "time");
+  EXPECT_EQ(summary.trials, 21);
+  EXPECT_EQ(first.measured, 21);
+  EXPECT_EQ(recorded("a.db").size(), 21u);
+  options_.limits.seconds.reset();
+  FakeRunner rest;
+  EXPECT_EQ(tune_into("a.db", rest).trials, 60);
+  EXPECT_EQ(rest.measured, 39);
+  EXPECT_EQ(recorded("a.db"), recorded("whole.db"));
+}
+
+TEST_F(TunerTest, WhatIsRetractedIsMeasuredNoMoreWhereItWouldComeOutTheSame) {
+  options_.limits.trials = 24;
+  FakeRunner first;
+  tune_into("a.db", first);
+  auto database = open();
+  std::set<std::string> retracted;
+  for (const Record& record : database->run_records(1)) {
+    database->retract(record.content_key, "overheated");
+    retracted.insert(record.workload_key + record.config_json);
+  }
+  EXPECT_EQ(database->runs().at(0).trials_done, 0);
+  database->close();
+  FakeRunner second;
+  const TuneSummary summary = tune_into("a.db", second);
+  EXPECT_EQ(summary.trials, 24);
+  EXPECT_EQ(summary.retracted, 24);
+  EXPECT_EQ(second.measured, 24);
+  for (const std::string& measured : second.sequence) EXPECT_FALSE(retracted.contains(measured)) << measured;
+  EXPECT_EQ(recorded("a.db").size(), 24u);
+  FakeRunner third;
+  EXPECT_EQ(tune_into("a.db", third).trials, 24);
+  EXPECT_EQ(third.measured, 0);
+  EXPECT_EQ(recorded("a.db").size(), 24u);
+}
+
+TEST_F(TunerTest, ATrialThatComesToARetractedRecordIsNone) {
+  options_.limits.trials = 24;
+  FakeRunner first, second, third;
+  tune_into("a.db", first);
+  {  // only what is retracted is known here, as after a merge
+    const auto of_others = open();
+    const auto database = open("b.db");
+    for (const Record& record : of_others->run_records(1)) database->retract(record.content_key, "overheated");
+  }
+  const TuneSummary summary = tune_into("b.db", second);
+  EXPECT_EQ(summary.trials, 24);
+  EXPECT_GT(summary.retracted, 0);
+  EXPECT_EQ(second.measured, 24 + summary.retracted);
+  EXPECT_EQ(recorded("b.db").size(), 24u);
+  const TuneSummary again = tune_into("b.db", third);
+  EXPECT_EQ(again.trials, 24);
+  EXPECT_EQ(third.measured, 0);
+  EXPECT_EQ(again.retracted, summary.retracted);
+}
+
+TEST_F(TunerTest, WhatIsRetractedOnACardMayComeOutOtherwiseAndIsMeasured) {
+  options_.limits.trials = 12;
+  FakeRunner first, second;
+  first.evidence_ = second.evidence_ = Evidence::silicon;
+  tune_into("a.db", first);
+  auto database = open();
+  for (const Record& record : database->run_records(1)) database->retract(record.content_key, "overheated");
+  database->close();
+  second.rule = [](const Trial& trial) {
+    Outcome outcome;
+    outcome.kind = OutcomeKind::ok;
+    outcome.samples_us = {1.5 * fake_time_us(trial.workload, trial.config)};
+    return outcome;
+  };
+  const TuneSummary summary = tune_into("a.db", second);
+  EXPECT_EQ(summary.retracted, 0);
+  EXPECT_EQ(summary.trials, 12);
+  EXPECT_GT(summary.tasks[0].default_us, 0);
+}
+
 TEST_F(TunerTest, AnInterruptedRunEndsWithItsSummaryAndGoesOn) {
   options_.limits.trials = 60;
   FakeRunner whole;
