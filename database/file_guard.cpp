@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <system_error>
 
 #include "database/schema.h"
@@ -31,6 +32,17 @@ std::filesystem::path unused(const std::filesystem::path& wanted) {
     path = fmt::format("{}-{}", wanted.string(), number);
   }
   return path;
+}
+
+/// What the header of the open file says of its size; 0 where there is none. Read by SQLite's own handle: to open the
+/// file once more and close it would take all locks that this process has on it.
+int64_t stated_bytes_of(const Connection& connection) {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
+  std::array<char, 100> header{};
+  if (file == nullptr || file->pMethods == nullptr) return 0;
+  if (file->pMethods->xRead(file, header.data(), static_cast<int>(header.size()), 0) != SQLITE_OK) return 0;
+  return stated_bytes(header);
 }
 
 /// Throws when it cannot be read whole.
@@ -64,15 +76,17 @@ void FileGuard::check() {
 std::optional<std::string> FileGuard::fault() {
   int moved = 0;
   sqlite3_file_control(connection_->handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-  const FileHeader header = read_file_header(path_);
-  is_moved_ = moved != 0 || !header.exists;
-  if (!header.exists) return "was deleted or moved away";
+  struct stat file {};
+  const bool exists = stat(path_.c_str(), &file) == 0;
+  is_moved_ = moved != 0 || !exists;
+  if (!exists) return "was deleted or moved away";
   if (moved != 0) return "was replaced by another file";
   // Others may shrink it too (VACUUM), but then its header says so.
-  if (header.size_bytes < bytes_ && (!header.is_sqlite || header.size_bytes < header.stated_bytes)) {
-    return fmt::format("was cut from {} bytes to {}", bytes_, header.size_bytes);
+  const int64_t stated = file.st_size < bytes_ ? stated_bytes_of(*connection_) : bytes_;
+  if (file.st_size < bytes_ && (stated == 0 || file.st_size < stated)) {
+    return fmt::format("was cut from {} bytes to {}", bytes_, static_cast<int64_t>(file.st_size));
   }
-  bytes_ = header.size_bytes;
+  bytes_ = file.st_size;
   log_inode_ = inode_of(log_of(path_));
   return std::nullopt;
 }

@@ -136,15 +136,16 @@ CREATE TABLE provenance (            -- outside every key; an anonymous export d
 
 constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
 
-/// Page size (bytes 16 and 17, 1 for 65536) times pages (28 to 31), big-endian.
+}  // namespace
+
+// Page size (bytes 16 and 17, 1 for 65536) times pages (28 to 31), big-endian.
 int64_t stated_bytes(const std::array<char, 100>& header) {
+  if (std::string_view(header.data(), kSqliteMagic.size()) != kSqliteMagic) return 0;
   const auto byte = [&](size_t at) { return static_cast<int64_t>(static_cast<unsigned char>(header[at])); };
   const int64_t page_bytes = byte(16) << 8 | byte(17);
   const int64_t pages = byte(28) << 24 | byte(29) << 16 | byte(30) << 8 | byte(31);
   return (page_bytes == 1 ? 65536 : page_bytes) * pages;
 }
-
-}  // namespace
 
 FileHeader read_file_header(const std::filesystem::path& path) {
   if (path.empty()) throw UsageError("the name of a database is empty");

@@ -1,6 +1,7 @@
 // Schema of the database file: how it is made, told from other files, and checked.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 
@@ -27,6 +28,8 @@ struct FileHeader {
   bool has_wal_beside = false;  // a non-empty -wal file lies beside it
   bool is_cut = false;          // has fewer pages than it says, and no journal beside it that would explain that
 };
+/// The size of the file that these first bytes of it state; 0 for those of no SQLite file.
+int64_t stated_bytes(const std::array<char, 100>& header);
 /// Throws UsageError for what is no regular file, EnvironmentError for a file that cannot be read.
 FileHeader read_file_header(const std::filesystem::path& path);
 
