@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <map>
 #include <string_view>
 #include <system_error>
 
+#include "database/open_files.h"
 #include "database/version_1.h"
 #include "src/core/error.h"
 #include "src/core/file.h"
@@ -153,10 +153,7 @@ FileHeader read_file_header(const std::filesystem::path& path) {
   require_regular(path);
   if (file_kind(path) == FileKind::none) return header;
   header.exists = true;
-  std::ifstream file(path, std::ios::binary);
-  std::array<char, 100> bytes{};
-  if (!file) throw EnvironmentError(fmt::format("{}: cannot be read; check its permissions", path.string()));
-  file.read(bytes.data(), bytes.size());
+  const std::array<char, 100> bytes = read_start(path);
   std::error_code error;
   header.size_bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
   header.is_sqlite = std::string_view(bytes.data(), kSqliteMagic.size()) == kSqliteMagic;

@@ -47,7 +47,7 @@ void distrust(sqlite3* handle) {
 Connection::Connection(const std::filesystem::path& path, Access access, std::filesystem::path label)
     : path_(std::move(label)) {
   const bool writes = access == Access::read_write;
-  open(uri_of(path, access == Access::read_immutable),
+  open(path, uri_of(path, access == Access::read_immutable),
        writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
   if (writes) return;
   std::error_code error;
@@ -59,19 +59,20 @@ Connection::Connection(const std::filesystem::path& path, Access access, std::fi
 }
 
 Connection::Connection(Temporary, std::filesystem::path label) : path_(std::move(label)) {
-  open("", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  open("", "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
 }
 
 std::unique_ptr<Connection> Connection::temporary(const std::filesystem::path& label) {
   return std::unique_ptr<Connection>(new Connection(Temporary{}, label));
 }
 
-void Connection::open(const std::string& uri, int flags) {
+void Connection::open(const std::filesystem::path& path, const std::string& uri, int flags) {
   sqlite3* raw = nullptr;
   const int status = sqlite3_open_v2(uri.c_str(), &raw,
                                      flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   handle_.reset(raw);
   if (status != SQLITE_OK) fail(status);
+  file_.emplace(path);
   sqlite3_busy_timeout(raw, kBusyTimeoutMs);
   distrust(raw);
   execute("PRAGMA cell_size_check = ON");

@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "database/open_files.h"
 
 namespace warpwright {
 
@@ -59,10 +62,11 @@ class Connection {
   };
   struct Temporary {};
   Connection(Temporary, std::filesystem::path label);
-  void open(const std::string& uri, int flags);
+  void open(const std::filesystem::path& path, const std::string& uri, int flags);
   friend class Statement;
 
   std::filesystem::path path_;
+  std::optional<OpenFile> file_;  // outlives the handle
   std::unique_ptr<sqlite3, Closer> handle_;
   mutable WorkLimit work_limit_;
 };

@@ -97,6 +97,7 @@ configure() {
   shift
   local launcher=
   if command -v ccache >/dev/null; then launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+  mkdir -p "$ROOT/build"
   export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1  # one cache for all checkouts
   (cd "$ROOT" && cmake --preset "$preset" -DCUDA_HEADERS="$CUDA_INCLUDE" -DNVRTC_HEADERS="$NVRTC_INCLUDE" \
     $launcher "$@" >"$ROOT/build/configure.log" 2>&1) ||

@@ -59,8 +59,8 @@ Shape BoundShapes::bind(const std::string& name, const onnx::TypeProto_Tensor& t
     if (is_symbol(dim.dim_param())) bind_symbol(dim.dim_param(), value, name);
   }
   if (!fits) {
-    throw UsageError(fmt::format("--shape {}={} does not fit the model's shape {}", name,
-                                 fmt::join(bound->second, ","), declared_text(declared)));
+    throw UsageError(fmt::format("--shape {}={} does not fit the model's shape {}", name, fmt::join(bound->second, ","),
+                                 declared_text(declared)));
   }
   return bound->second;
 }

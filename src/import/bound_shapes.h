@@ -16,8 +16,8 @@ class BoundShapes {
   explicit BoundShapes(const ShapeBindings& given) : given_(given) {}
 
   const ShapeBindings& given() const { return given_; }
-  /// Of a graph input. Throws UsageError that names it: a dimension that is left open, a shape that does not fit what is
-  /// declared, a symbol that is another number in another input.
+  /// Of a graph input. Throws UsageError that names it: a dimension that is left open, a shape that does not fit what
+  /// is declared, a symbol that is another number in another input.
   Shape bind(const std::string& name, const onnx::TypeProto_Tensor& type);
   /// Nothing where a dimension is neither a number nor a symbol of an input.
   std::optional<Shape> known(const onnx::TensorShapeProto& declared) const;
