@@ -104,10 +104,26 @@ void TrialSession::submit(std::vector<Proposal> proposals) {
     slot.proposal = std::move(proposal);
     slot.trial_index = next_index_++;
     slot.outcome = recall(slot.proposal, slot.trial_index);
-    if (slot.outcome || (most_trials_ && proposed() >= *most_trials_)) continue;
+    if (slot.outcome || !may_begin(slot.proposal)) continue;
     ++waiting_;
+    ++counts_[slot.proposal.task->key].waiting;
     start(slot);
   }
+}
+
+bool TrialSession::may_begin(const Proposal& proposal) const {
+  return (!most_trials_ || proposed() < *most_trials_) &&
+         (!most_of_workload_ || proposed_of(proposal.task->key) < *most_of_workload_);
+}
+
+int64_t TrialSession::trials_of(const std::string& workload_key) const {
+  const auto found = counts_.find(workload_key);
+  return found == counts_.end() ? 0 : found->second.trials;
+}
+
+int64_t TrialSession::proposed_of(const std::string& workload_key) const {
+  const auto found = counts_.find(workload_key);
+  return found == counts_.end() ? 0 : found->second.trials + found->second.waiting;
 }
 
 std::vector<MeasuredProposal> TrialSession::collect() {
@@ -174,6 +190,7 @@ void TrialSession::strand_the_rest() {
   for (auto& [index, record] : recorded_) {
     next_index_ = std::max(next_index_, index + 1);
     ++trials_;
+    ++counts_[record.workload_key].trials;
     stranded_.push_back(std::move(record));
   }
   recorded_.clear();
@@ -186,6 +203,7 @@ std::optional<Outcome> TrialSession::recall(const Proposal& proposal, int64_t tr
     Outcome outcome = std::move(found->second.outcome);
     recorded_.erase(found);
     ++trials_;
+    ++counts_[proposal.task->key].trials;
     ended_(proposal, outcome);
     return outcome;
   }
@@ -210,8 +228,10 @@ bool TrialSession::settle(Slot& slot, TrialResult result) {
     repeated_(slot.proposal, result.outcome.median_us());
     return true;
   }
+  Count& count = counts_[slot.proposal.task->key];
   if (result.outcome.kind == OutcomeKind::interrupted && (should_stop() || is_late())) {
     --waiting_;
+    --count.waiting;
     return true;  // no trial: the next sitting makes it
   }
   if (is_transient(result.outcome.kind)) {
@@ -222,12 +242,14 @@ bool TrialSession::settle(Slot& slot, TrialResult result) {
   }
   const bool counts = commit(slot.proposal, slot.trial_index, result, kTrialObjective);
   --waiting_;
+  --count.waiting;
   ++measured_;
   if (!counts) {
     ++retracted_;
     return true;
   }
   ++trials_;
+  ++count.trials;
   slot.outcome = std::move(result.outcome);
   ended_(slot.proposal, *slot.outcome);
   return true;

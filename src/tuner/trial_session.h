@@ -66,6 +66,9 @@ class TrialSession {
   int64_t trials() const { return trials_; }
   /// Those and what is under way.
   int64_t proposed() const { return trials_ + waiting_; }
+  /// The same of one Workload.
+  int64_t trials_of(const std::string& workload_key) const;
+  int64_t proposed_of(const std::string& workload_key) const;
   /// Trials measured in this sitting.
   int64_t measured() const { return measured_; }
   /// Whether the run recorded this Config in an earlier sitting.
@@ -74,8 +77,12 @@ class TrialSession {
   /// since. They count as trials. Empties the list.
   std::vector<Record> take_stranded();
 
-  /// Of the whole run: what earlier sittings recorded may turn out to fill it when a batch is proposed already.
-  void begin_no_more_than(int64_t trials) { most_trials_ = trials; }
+  /// Of the whole run, and of each Workload: what earlier sittings recorded may turn out to fill it when a batch is
+  /// proposed already.
+  void begin_no_more_than(std::optional<int64_t> trials, std::optional<int64_t> of_workload) {
+    most_trials_ = trials;
+    most_of_workload_ = of_workload;
+  }
   /// Trials that have not begun by then are not made, and are none; what is under way ends.
   void begin_nothing_after(std::optional<std::chrono::steady_clock::time_point> deadline);
   /// Trials of this sitting that came to records which are retracted: they stay so, and are no trials.
@@ -96,6 +103,7 @@ class TrialSession {
   using Batch = std::deque<Slot>;  // slots stay where they are
 
   bool leads_on(const std::vector<Proposal>& batch) const;
+  bool may_begin(const Proposal& proposal) const;
   void strand_the_rest();
   std::optional<Outcome> recall(const Proposal& proposal, int64_t trial_index);
   void start(Slot& slot);
@@ -123,7 +131,11 @@ class TrialSession {
   uint64_t tickets_ = 0;
   int64_t next_index_ = 0, trials_ = 0, waiting_ = 0, measured_ = 0;
   int64_t retracted_ = 0;
-  std::optional<int64_t> most_trials_;
+  std::optional<int64_t> most_trials_, most_of_workload_;
+  struct Count {
+    int64_t trials = 0, waiting = 0;
+  };
+  std::map<std::string, Count> counts_;  // by Workload
   int transient_in_a_row_ = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   TrialSeconds seconds_;

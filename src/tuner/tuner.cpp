@@ -116,7 +116,7 @@ Tuning::Tuning(const std::vector<Task>& tasks, Runner& runner, CostModel& model,
     search_end_ = start_ + std::chrono::duration_cast<Clock::duration>(of_search);
     session_.begin_nothing_after(search_end_);
   }
-  if (options.limits.trials) session_.begin_no_more_than(*options.limits.trials);
+  session_.begin_no_more_than(options.limits.trials, options.limits.trials_per_task);
   if (options.batch_size < 1) throw UsageError("a batch holds at least one trial");
   for (const Task& task : tasks) {
     searches_.emplace_back(
@@ -353,7 +353,7 @@ void Tuning::absorb_stranded() {
 size_t Tuning::room_for(size_t task) const {
   int64_t room = options_.batch_size;
   if (options_.limits.trials) room = std::min(room, *options_.limits.trials - session_.proposed());
-  const int64_t of_task = searches_[task].trials() + standings_[task].under_way;
+  const int64_t of_task = session_.proposed_of(tasks_[task].key);
   if (options_.limits.trials_per_task) room = std::min(room, *options_.limits.trials_per_task - of_task);
   return static_cast<size_t>(std::max<int64_t>(0, room));
 }
@@ -362,7 +362,8 @@ void Tuning::close_if_done(size_t task) {
   if (!states_[task].empty()) return;
   const TaskSearch& search = searches_[task];
   const TuneLimits& limits = options_.limits;
-  if (limits.trials_per_task && search.trials() >= *limits.trials_per_task) {
+  const bool is_under_way = standings_[task].under_way > 0;
+  if (!is_under_way && limits.trials_per_task && session_.trials_of(tasks_[task].key) >= *limits.trials_per_task) {
     close(task, "trials");
   } else if (limits.patience && search.trials_since_gain() >= *limits.patience) {
     close(task, "patience");

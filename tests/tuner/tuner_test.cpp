@@ -449,6 +449,21 @@ TEST_F(TunerTest, ARunWhoseDatabaseLearntFromOthersKeepsItsTrials) {
   for (const std::string& trial : resumed.sequence) EXPECT_FALSE(known.contains(trial)) << trial;
 }
 
+TEST_F(TunerTest, ARunWhoseTasksAreDoneMeasuresNothingWhateverOthersFound) {
+  options_.limits.trials_per_task = 12;
+  FakeRunner first, other, again;
+  EXPECT_EQ(tune_into("a.db", first).trials, 36);
+  options_.seed = 7;
+  options_.limits.trials_per_task = 4;
+  tune_into("a.db", other);
+  options_.seed = 1;
+  options_.limits.trials_per_task = 12;
+  const TuneSummary summary = tune_into("a.db", again);
+  EXPECT_EQ(summary.trials, 36);
+  EXPECT_EQ(again.measured, 0);
+  EXPECT_EQ(summary.end_reason, "trials");
+}
+
 TEST_F(TunerTest, TheModelFindsBetterThanChance) {
   options_.limits = {std::nullopt, 40, std::nullopt, std::nullopt};
   FakeRunner guided, random;
