@@ -7,6 +7,7 @@
 #include "src/compile/package_writer.h"
 #include "src/core/error.h"
 #include "src/core/file.h"
+#include "src/core/hash.h"
 #include "src/graph/lowering.h"
 #include "src/import/import.h"
 #include "src/runtime/package_format.h"
@@ -30,7 +31,8 @@ Plan made_up_plan(const Program& program) {
     kernel.code.ptx = "// ptx of " + kernel.task.key;
     kernel.code.cubin = "cubin of " + kernel.task.key;
     kernel.code.compiler = "none";
-    kernel.hashes.cubin = "c-" + kernel.task.key;
+    kernel.hashes.ptx = sha256_hex(kernel.code.ptx);
+    kernel.hashes.cubin = sha256_hex(kernel.code.cubin);
   }
   return plan;
 }
@@ -225,7 +227,7 @@ TEST_F(PackageFiles, LockThatIsDamagedNamesItsLine) {
       LockFile::read(path);
       FAIL() << bad.substr(second, 40);
     } catch (const UsageError& error) {
-      EXPECT_NE(std::string(error.what()).find("a.lock:2"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("a.lock: line 2"), std::string::npos) << error.what();
     }
   }
 }
