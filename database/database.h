@@ -120,7 +120,7 @@ class Database {
   virtual std::vector<Record> best(const std::string& workload_key, const std::string& arch, int limit) const = 0;
   virtual std::vector<std::string> workload_keys() const = 0;
   virtual std::string workload_json(const std::string& workload_key) const = 0;
-  /// All records, newest first, at most `limit`; filters are empty for all.
+  /// All records, newest first, at most `limit`; filters are empty for all, `workload_key` may be a beginning.
   virtual std::vector<Record> list(const std::string& workload_key, const std::string& outcome, int limit) const = 0;
   /// By a content key or a unique prefix of it.
   virtual std::optional<Record> find(const std::string& content_key_prefix) const = 0;

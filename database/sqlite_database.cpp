@@ -184,6 +184,8 @@ std::vector<Record> SqliteDatabase::read(RecordQuery& query) const {
 namespace {
 
 constexpr const char* kOfWorkload = "r.workload_id = (SELECT id FROM workloads WHERE key = ?2)";
+/// Of those whose keys begin so; `~` follows what a key is of.
+constexpr const char* kOfWorkloads = "r.workload_id IN (SELECT id FROM workloads WHERE key >= ?2 AND key < ?2 || '~')";
 
 }  // namespace
 
@@ -224,7 +226,7 @@ std::string SqliteDatabase::workload_json(const std::string& workload_key) const
 std::vector<Record> SqliteDatabase::list(const std::string& workload_key, const std::string& outcome, int limit) const {
   if (!outcome.empty()) outcome_kind_from_name(outcome);  // throws for a name that no record can have
   RecordQuery query(connection(), fmt::format("{} AND (?3 = '' OR r.outcome = ?3) ORDER BY r.id DESC LIMIT ?4",
-                                              workload_key.empty() ? "?2 = ''" : kOfWorkload));
+                                              workload_key.empty() ? "?2 = ''" : kOfWorkloads));
   query.bind(2, workload_key).bind(3, outcome).bind(4, static_cast<int64_t>(std::max(0, limit)));
   return read(query);
 }

@@ -101,6 +101,14 @@ CLI::Validator number_from(double least, double most) {
   return CLI::Validator(fault, "");
 }
 
+CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                          const std::string& help) {
+  // CLI11's own text, `TEXT ...`, would promise several values after one name.
+  return app.add_option(name, values, help + "; again for each further one")
+      ->allow_extra_args(false)
+      ->option_text("TEXT");
+}
+
 std::string given_arguments(const CLI::App& app) {
   std::string line = app.get_name();
   std::vector<const CLI::Option*> told;  // an option that is given twice stands in the order twice

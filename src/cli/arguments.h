@@ -32,6 +32,10 @@ CLI::Validator whole_number();
 /// A finite number in that range.
 CLI::Validator number_from(double least, double most = std::numeric_limits<double>::max());
 
+/// An option of one value that is given again for each further one.
+CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                          const std::string& help);
+
 /// What was given to a verb on the command line, in its order, as one line.
 std::string given_arguments(const CLI::App& app);
 

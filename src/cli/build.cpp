@@ -183,7 +183,7 @@ void write_build(const Options& options, const Model& model, const LockFile& loc
   if (earlier) {
     const int unchanged = unchanged_cubins(plan, *earlier);
     fmt::print("{} of {} cubins unchanged since {}{}\n", unchanged, plan.kernels.size(), earlier->name,
-               options.lock.empty() ? "" : ", weights repacked");
+               options.lock.empty() ? "" : ", weights packed from " + options.model);
     if (!options.lock.empty()) print_changed_cubins(model.program, plan, lock);
   }
   fmt::print("{} {}\n", options.output, document["digest"].get<std::string>());
@@ -226,15 +226,14 @@ int build(const Options& options) {
 VerbBody build_verb(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "the ONNX model")->required();
-  app.add_option("--db", options->databases,
-                 "a database of `tune`; several are read as if merged, one that is damaged is left out")
-      ->allow_extra_args(false);
+  add_repeated(app, "--db", options->databases,
+               "a database of `tune`; several are read as if merged, one that is damaged is left out");
   app.add_option(
       "--target", options->target,
       "the card: rtx4090, virtual:rtx4090, FILE.json of `devices --json`, auto (default: the lock's, the one "
       "device of the records, or auto)");
   app.add_option("-o,--output", options->output, "the package to write");
-  app.add_option("--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224")->allow_extra_args(false);
+  add_repeated(app, "--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224");
   app.add_option("--require-hit", options->require_hit, "exit 1 unless every kernel is at least on this rung")
       ->check(CLI::IsMember({"exact", "arch", "near"}));
   app.add_option(
@@ -242,7 +241,7 @@ VerbBody build_verb(CLI::App& app) {
          "exit 1 unless so many percent of the expected time are on the rung of --require-hit (default: exact); "
          "single kernels may miss then")
       ->check(number_from(0, 100));
-  app.add_option("--allow-miss", options->allow_miss, "the kernel of this ONNX node may miss")->allow_extra_args(false);
+  add_repeated(app, "--allow-miss", options->allow_miss, "the kernel of this ONNX node may miss");
   app.add_option("--misses-out", options->misses_out, "write what misses as a list of tasks, for `tune --tasks-from`");
   app.add_option(
          "--evidence", options->evidence,

@@ -123,10 +123,11 @@ int best(const Options& options) {
   const auto database = open(options);
   std::vector<std::string> tasks = database->workload_keys();
   if (!options.task.empty()) {
-    if (std::find(tasks.begin(), tasks.end(), options.task) == tasks.end()) {
-      throw UsageError(fmt::format("no record of task {}; `db list` shows what there is", options.task));
+    std::erase_if(tasks, [&](const std::string& task) { return !task.starts_with(options.task); });
+    if (tasks.empty()) {
+      throw UsageError(fmt::format("--task {}: no record is of such a task; `db best` without it shows which there are",
+                                   options.task));
     }
-    tasks = {options.task};
   }
   std::vector<Record> records;
   for (const std::string& task : tasks) {
@@ -172,7 +173,7 @@ void add_databases(CLI::App& app, Options& options) {
 }
 
 void add_filters(CLI::App& app, Options& options, const char* limit_help) {
-  app.add_option("--task", options.task, "only this task (key as in `extract`)");
+  app.add_option("--task", options.task, "only this task (key as in `extract`, or its beginning)");
   app.add_option("--limit", options.limit, limit_help)->capture_default_str()->check(CLI::PositiveNumber);
 }
 
@@ -195,7 +196,7 @@ VerbBody db_list_verb(CLI::App& app) {
 VerbBody db_best_verb(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_databases(app, *options);
-  add_filters(app, *options, "with --task: at most so many");
+  add_filters(app, *options, "with --task: at most so many of each task");
   app.add_option("--arch", options->arch, "only this architecture, e.g. sm_89");
   return [options] { return best(*options); };
 }

@@ -62,7 +62,7 @@ VerbBody doctor_verb(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--db", options->database, "a database: can it be written, is there room?");
   app.add_option("--nvrtc", options->nvrtc, "path of libnvrtc");
-  app.add_option("--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224")->allow_extra_args(false);
+  add_repeated(app, "--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224");
   app.add_flag("--json", options->json, "print JSON");
   return [options] { return doctor(*options); };
 }

@@ -213,10 +213,9 @@ int extract(const Options& options) {
 VerbBody extract_verb(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "the ONNX model")->required();
-  app.add_option("--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224")->allow_extra_args(false);
-  std::string passes;
-  for (const std::string& pass : pass_names()) passes += (passes.empty() ? "" : ", ") + pass;
-  CLI::Option* after = app.add_option("--after", options->after, "print the graph after this pass instead: " + passes);
+  add_repeated(app, "--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224");
+  CLI::Option* after = app.add_option("--after", options->after, "print the graph after this pass instead")
+                           ->check(CLI::IsMember(pass_names()));
   CLI::Option* diff = app.add_option("--diff", options->old_model,
                                      "an older model: say which tasks are the same, changed, new or gone since; "
                                      "--shape binds the inputs of both");

@@ -1,4 +1,5 @@
 // The command line: the list of verbs, and how a failure becomes a line on stderr and an exit status.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -37,7 +38,8 @@ constexpr std::array<Verb, 10> kVerbs{{
 
 constexpr const char* kAbout =
     "Warpwright tunes quantized ONNX models for NVIDIA GPUs: extract, tune, build, then run, bench and verify.\n"
-    "Exit status: 0 done; 1 the answer is no; 2 wrong usage or input; 3 the environment lacks something.";
+    "Exit status: 0 done; 1 the answer is no; 2 wrong usage or input; 3 the environment lacks something;\n"
+    "129, 130, 141, 143 ended by a signal.";
 
 /// Messages of several lines become one.
 int fail(int status, std::string message) {
@@ -64,18 +66,28 @@ void refuse_empty_values(const CLI::App& app) {
   for (const CLI::App* verb : app.get_subcommands()) refuse_empty_values(*verb);
 }
 
-int parse_failure(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
+/// `words` are the arguments: verbs stand first in them.
+int parse_failure(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-  const auto chosen = app.get_subcommands();
-  if (chosen.empty()) {
-    std::string verbs;
-    for (const Verb& verb : kVerbs) {
-      if (*verb.help != '\0') verbs += (verbs.empty() ? "" : ", ") + std::string(verb.name);
-    }
-    const std::string what = first.empty() ? "name a verb" : "`" + first + "` is no verb";
-    return fail(kWrongUsage, what + "; there are " + verbs + " (see `warpwright --help`)");
+  const CLI::App* called = &app;
+  std::string call = app.get_name();
+  size_t depth = 0;
+  for (; !called->get_subcommands().empty(); ++depth) {
+    called = called->get_subcommands()[0];
+    call += " " + called->get_name();
   }
-  return fail(kWrongUsage, std::string(error.what()) + " (see `warpwright " + chosen[0]->get_name() + " --help`)");
+  std::string verbs;
+  for (const CLI::App* verb :
+       called->get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
+    verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
+  }
+  std::string what = error.what();
+  if (!verbs.empty()) {
+    const std::string of = depth == 0 ? "" : " of " + called->get_name();
+    what = depth < words.size() ? "`" + words[depth] + "` is no verb" + of : "name a verb" + of;
+    what += "; there are " + verbs;
+  }
+  return fail(kWrongUsage, what + " (see `" + call + " --help`)");
 }
 
 int run(int argc, char** argv) {
@@ -91,7 +103,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return parse_failure(app, error, argc > 1 ? argv[1] : "");
+    return parse_failure(app, error, {argv + 1, argv + std::max(1, argc)});
   }
   refuse_empty_values(app);
   for (size_t i = 0; i < kVerbs.size(); ++i) {

@@ -93,12 +93,11 @@ int run(Options options) {
 VerbBody run_verb(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("what", options->what, "a model (.onnx) or a package; known by its content")->required();
-  app.add_option("--input", options->inputs, "an input: NAME=x.npy, one or several batches")->allow_extra_args(false);
+  add_repeated(app, "--input", options->inputs, "an input: NAME=x.npy, one or several batches");
   app.add_option("--output", options->output, "folder for NAME.npy of each output")->required();
   app.add_option("--device", options->device,
                  "reference, virtual:rtx4090, cuda:0, auto (default: reference for a model, auto for a package)");
-  app.add_option("--shape", options->shapes, "bind the shape of a model's input: NAME=1,3,224,224")
-      ->allow_extra_args(false);
+  add_repeated(app, "--shape", options->shapes, "bind the shape of a model's input: NAME=1,3,224,224");
   app.add_option("--nvrtc", options->nvrtc, "path of libnvrtc, for a model on a device");
   app.add_flag("--fast", options->fast, "a virtual device without its checks");
   return [options] { return run(*options); };

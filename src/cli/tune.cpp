@@ -153,6 +153,11 @@ void print_results(const std::vector<std::unique_ptr<TuneLane>>& lanes, const Tu
     if (lane->failure) continue;
     runs.push_back(lane->json());
     if (options.json) continue;
+    if (lane->has_nothing_to_tune()) {
+      fmt::print("{}: nothing to tune: no task of these is without an exact record\n",
+                 fmt::join(lane->group().devices, ", "));
+      continue;
+    }
     if (!options.dry_run) lane->print();
     if (!options.dry_run) continue;
     for (const std::string& line : plan_lines(lane->plan(), lane->group())) fmt::print("{}\n", line);
@@ -168,6 +173,7 @@ bool make_runs(const TuneArguments& options, const TuneSubject& subject, StopSig
   auto lanes = open_lanes(options, subject, signals);
   if (!options.dry_run) {
     for (const auto& lane : lanes) {
+      if (lane->has_nothing_to_tune()) continue;
       for (const std::string& line : plan_lines(lane->plan(), lane->group())) log_info("plan: {}", line);
     }
     run_lanes(lanes);
@@ -204,9 +210,10 @@ int tune_model(const TuneArguments& options) {
 VerbBody tune_verb(CLI::App& app) {
   auto options = std::make_shared<TuneArguments>();
   app.add_option("model", options->model, "the ONNX model; not needed with --tasks-from");
-  app.add_option("--db", options->databases, "the database to record in, made if missing; further ones are only read")
+  add_repeated(app, "--db", options->databases,
+               "the database to record in, made if missing; further ones are only read")
       ->required()
-      ->allow_extra_args(false);
+      ->option_text("TEXT REQUIRED");
   app.add_option("--device", options->device,
                  "virtual:rtx4090, cuda:0, cuda:all, auto; several by commas: trials go to whichever of like ones is "
                  "free, unlike ones are tuned apart")
@@ -217,9 +224,8 @@ VerbBody tune_verb(CLI::App& app) {
       ->check(count_from(1));
   app.add_option("--time", options->time, "stop after this time: 8h, 30m, 90s");
   app.add_option("--until", options->until, "stop at this time of day: 07:00");
-  app.add_option("--task", options->filter.tasks, "only this task (key as in `extract`, or its beginning)")
-      ->allow_extra_args(false);
-  app.add_option("--op", options->filter.operators, "only tasks of this kind: conv2d, dense")->allow_extra_args(false);
+  add_repeated(app, "--task", options->filter.tasks, "only this task (key as in `extract`, or its beginning)");
+  add_repeated(app, "--op", options->filter.operators, "only tasks of this kind: conv2d, dense");
   app.add_option("--tasks-from", options->tasks_from, "only the tasks of this list, e.g. of `build --misses-out`");
   app.add_flag("--only-misses", options->only_misses, "only tasks without an exact record of this device");
   app.add_option("--patience", options->patience, "trials of a task without gain before it is left; 0: never")
@@ -230,7 +236,7 @@ VerbBody tune_verb(CLI::App& app) {
       ->check(whole_number());
   app.add_option("--jobs", options->jobs, "worker processes (default: one a core)")->check(count_from(0, kMostJobs));
   app.add_option("--nvrtc", options->nvrtc, "path of libnvrtc");
-  app.add_option("--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224")->allow_extra_args(false);
+  add_repeated(app, "--shape", options->shapes, "bind the shape of an input: NAME=1,3,224,224");
   app.add_flag("--skip-unsupported", options->skip_unsupported,
                "tune what is left of the model without nodes that cannot be taken");
   app.add_flag("--dry-run", options->dry_run, "print the plan and stop: one trial is made, nothing is recorded");

@@ -108,6 +108,7 @@ void TuneLane::prepare() {
   open_database_of_run();
   tasks_ = subject_.tasks;
   if (options_.only_misses && database_) tasks_ = misses_of(tasks_, *database_, group_);
+  if (has_nothing_to_tune()) return;
   run_key_ = {subject_.digest, group_.record_name, options_.seed, limits_json(limits_, options_, subject_)};
   if (!options_.dry_run) begin_run();
   RunnerOptions running;
@@ -117,7 +118,6 @@ void TuneLane::prepare() {
   running.seed = options_.seed;
   running.stop = signals_.flag();
   runner_ = open_worker_runner(running);
-  if (tasks_.empty()) return;
   const TrialCost cost = trial_cost(tasks_, database_.get(), *runner_);
   plan_ = make_plan(tasks_, group_, limits_, most_, jobs_, database_.get(), cost);
 }
@@ -143,6 +143,7 @@ void TuneLane::begin_run() {
 }
 
 void TuneLane::run() {
+  if (has_nothing_to_tune()) return;
   const auto cost_model = make_xgboost_cost_model(options_.seed);
   TuneOptions tuning;
   if (options_.until) {  // it is nearer than when the limits were made; --time counts from here
@@ -180,16 +181,19 @@ void TuneLane::abandon(const Error& error) {
 void TuneLane::print() const { print_summary(*summary_, *run_, tasks_, !group_.is_card, limits_.seconds); }
 
 Json TuneLane::json() const {
-  return options_.dry_run ? plan_json(plan_, group_) : summary_json(*summary_, *run_, tasks_);
+  if (options_.dry_run) return plan_json(plan_, group_);
+  if (has_nothing_to_tune()) return {{"device", group_.record_name}, {"run", nullptr}, {"tasks", Json::array()}};
+  return summary_json(*summary_, *run_, tasks_);
 }
 
 /// No record says that the default of a task works, nor any other Config.
 bool TuneLane::has_valid_trial() const {
+  if (has_nothing_to_tune()) return true;
   if (!summary_) return false;
   for (const TaskProgress& task : summary_->tasks) {
     if (task.ok > 0) return true;
   }
-  return tasks_.empty();  // nothing was missing
+  return false;
 }
 
 }  // namespace warpwright

@@ -42,8 +42,9 @@ class TuneLane {
  public:
   TuneLane(const TuneArguments& options, const TuneSubject& subject, DeviceGroup group, int jobs, StopSignals& signals);
 
-  /// Opens, plans, and with `dry_run` ends there.
+  /// Opens and plans. With `dry_run`, or where nothing is to tune, no run begins.
   void prepare();
+  /// Does nothing where nothing is to tune.
   void run();
   /// Ends the run, if it has begun and not ended, for an error that is told elsewhere.
   void abandon(const Error& error);
@@ -52,6 +53,8 @@ class TuneLane {
 
   const DeviceGroup& group() const { return group_; }
   const TunePlan& plan() const { return plan_; }
+  /// With `only_misses`: no task misses.
+  bool has_nothing_to_tune() const { return tasks_.empty(); }
   bool has_valid_trial() const;
   std::exception_ptr failure;
 

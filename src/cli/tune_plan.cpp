@@ -2,8 +2,11 @@
 #include "src/cli/tune_plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <ranges>
 #include <set>
 #include <sstream>
 
@@ -94,13 +97,15 @@ std::vector<Task> filter_tasks(std::vector<Task> tasks, const TaskFilter& filter
       throw UsageError(fmt::format("--task {}: there is no such task; `extract` lists them", name));
     }
   }
+  std::map<std::string, OpKind> present;
+  for (const Task& task : tasks) present.emplace(name(task.workload.kind), task.workload.kind);
   std::set<OpKind> kinds;
   for (const std::string& name : filter.operators) {
-    const OpKind kind = op_kind_from_name(name);
-    if (std::none_of(tasks.begin(), tasks.end(), [&](const Task& task) { return task.workload.kind == kind; })) {
-      throw UsageError(fmt::format("--op {}: no task is of this kind; `extract` lists them", name));
+    if (!present.contains(name)) {
+      throw UsageError(fmt::format("--op {}: no task is of this kind; those here are {}", name,
+                                   fmt::join(std::views::keys(present), ", ")));
     }
-    kinds.insert(kind);
+    kinds.insert(present.at(name));
   }
   std::erase_if(tasks, [&](const Task& task) {
     const bool is_wanted = filter.tasks.empty() || std::any_of(filter.tasks.begin(), filter.tasks.end(),

@@ -125,12 +125,10 @@ VerbBody verify_verb(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "the ONNX model")->required();
   app.add_option("package", options->package, "a package, or `reference` for the reference itself")->required();
-  app.add_option("--input", options->inputs, "an input: NAME=x.npy, one or several batches")->allow_extra_args(false);
-  app.add_option("--expect", options->expected, "expected output instead of the reference's: NAME=y.npy")
-      ->allow_extra_args(false);
+  add_repeated(app, "--input", options->inputs, "an input: NAME=x.npy, one or several batches");
+  add_repeated(app, "--expect", options->expected, "expected output instead of the reference's: NAME=y.npy");
   app.add_option("--device", options->device, "virtual:rtx4090, cuda:0, auto")->capture_default_str();
-  app.add_option("--shape", options->shapes, "bind the shape of a model's input: NAME=1,3,224,224")
-      ->allow_extra_args(false);
+  add_repeated(app, "--shape", options->shapes, "bind the shape of a model's input: NAME=1,3,224,224");
   CLI::Option* per_layer = app.add_flag("--per-layer", options->per_layer,
                                         "also each kernel, alone on the reference's inputs and within the network");
   app.add_option("--dump-tensors", options->dump_folder,
