@@ -35,7 +35,8 @@ TEST_F(BuildLock, NewWeightsKeepConfigsAndCode) {
   // An older package in the place of the new one is not what it is compared with.
   std::filesystem::copy_file(path("old.pkg"), path("new.pkg"));
   const std::string text = run(build_new({"--lock", file, "-o", path("new.pkg")}));
-  EXPECT_NE(text.find(fmt::format("{0} of {0} cubins unchanged since {1}, weights repacked\n", tasks_.size(), file)),
+  EXPECT_NE(text.find(fmt::format("{0} of {0} cubins unchanged since {1}, weights packed from {2}\n", tasks_.size(),
+                                  file, path("new.onnx"))),
             std::string::npos)
       << text;
   EXPECT_EQ(err_, "");
@@ -50,7 +51,9 @@ TEST_F(BuildLock, AnotherStructureIsToldTaskByTask) {
   const std::string file = lock();
   write_file(path("new.onnx"), with_other_strides(read_file(model_)));
   const std::string text = run(build_new({"--lock", file, "-o", path("new.pkg")}));
-  EXPECT_NE(text.find(fmt::format("7 of 9 cubins unchanged since {}, weights repacked\n", file)), std::string::npos)
+  EXPECT_NE(
+      text.find(fmt::format("7 of 9 cubins unchanged since {}, weights packed from {}\n", file, path("new.onnx"))),
+      std::string::npos)
       << text;
   EXPECT_TRUE(says("2 of 9 tasks have no Config in " + file)) << err_;
   EXPECT_TRUE(says("not locked: conv2d 1x4x4x32 -> 4x4x48 k3x3 s1 s8*s8 (ONNX conv4")) << err_;
