@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <set>
 #include <sstream>
+#include <vector>
 
 #include "cost_model/default_config.h"
 #include "search_space/kernel_family.h"
@@ -99,11 +99,13 @@ std::vector<Task> filter_tasks(std::vector<Task> tasks, const TaskFilter& filter
   }
   std::map<std::string, OpKind> present;
   for (const Task& task : tasks) present.emplace(name(task.workload.kind), task.workload.kind);
+  std::vector<std::string> names;
+  for (const auto& [name, kind] : present) names.push_back(name);
   std::set<OpKind> kinds;
   for (const std::string& name : filter.operators) {
     if (!present.contains(name)) {
-      throw UsageError(fmt::format("--op {}: no task is of this kind; those here are {}", name,
-                                   fmt::join(std::views::keys(present), ", ")));
+      throw UsageError(
+          fmt::format("--op {}: no task is of this kind; those here are {}", name, fmt::join(names, ", ")));
     }
     kinds.insert(present.at(name));
   }
