@@ -10,6 +10,7 @@
 
 #include "database/schema.h"
 #include "src/core/error.h"
+#include "src/core/file.h"
 
 namespace warpwright {
 namespace {
@@ -92,15 +93,15 @@ std::optional<std::string> FileGuard::fault() {
 }
 
 std::optional<std::filesystem::path> FileGuard::save() const {
-  std::error_code error;
-  for (const std::filesystem::path& folder : {path_.parent_path(), std::filesystem::temp_directory_path(error)}) {
-    const std::filesystem::path copy =
-        unused(folder / fmt::format("{}.rescued-{}", path_.filename().string(), getpid()));
+  for (const bool is_beside : {true, false}) {
+    std::filesystem::path copy;
     try {
+      const std::filesystem::path folder = is_beside ? path_.parent_path() : temporary_root();
+      copy = unused(folder / fmt::format("{}.rescued-{}", path_.filename().string(), getpid()));
       copy_database(*connection_, copy);
       return copy;
     } catch (const Error&) {
-      remove_database(copy);
+      if (!copy.empty()) remove_database(copy);
     }
   }
   return std::nullopt;

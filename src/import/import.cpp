@@ -46,6 +46,9 @@ class Importer {
     find_reads();
     left_inlined_bytes_ = kInlinedBytes + kInlinedBytesForEach * node_bytes();
     add_inputs();
+    if (skips_) {
+      for (const auto& info : model_.graph().value_info()) declared_.emplace(info.name(), &info);
+    }
     for (int index : order) {
       const size_t faults = faults_.size(), nodes = graph_.onnx_nodes.size();
       take_node(model_.graph().node(index), opset);
@@ -62,6 +65,7 @@ class Importer {
                       faults_.size(), faults_.size() == 1 ? "" : "s", fmt::join(faults_, "\n")));
     }
     add_outputs();
+    for (const auto& output : model_.graph().output()) loose_ends_.erase(output.name());
     for (const std::string& name : loose_ends_) add_loose_end(name);
     if (graph_.outputs.empty() && !faults_.empty()) {
       throw UsageError(
@@ -127,6 +131,7 @@ class Importer {
   }
 
   void add_input(const std::string& name, DType dtype, Shape shape) {
+    input_names_.insert(name);
     const TensorId id = graph_.add_tensor(name, dtype, std::move(shape));
     try {
       check_shape(graph_.tensor(id).shape);
@@ -271,9 +276,8 @@ class Importer {
     for (const std::string& name : tensors_read(node)) loose_ends_.insert(name);
     for (const std::string& output : node.output()) {
       tensors_.forget(output);
-      const auto declared = std::find_if(model_.graph().value_info().begin(), model_.graph().value_info().end(),
-                                         [&](const onnx::ValueInfoProto& info) { return info.name() == output; });
-      if (!output.empty() && declared != model_.graph().value_info().end()) stand_in(*declared);
+      const auto declared = declared_.find(output);
+      if (declared != declared_.end()) stand_in(*declared->second);
     }
   }
 
@@ -289,13 +293,7 @@ class Importer {
   void add_loose_end(const std::string& name) {
     if (!tensors_.is_known(name) || tensors_.constant(name)) return;
     const TensorId id = tensors_.id(name);
-    const bool is_output = std::any_of(graph_.outputs.begin(), graph_.outputs.end(),
-                                       [&](const GraphOutput& output) { return output.name == name; });
-    if (!is_output && !is_input(id) && !tensors_.is_derived_from_constants(id)) graph_.outputs.push_back({name, id});
-  }
-
-  bool is_input(TensorId id) const {
-    return std::find(graph_.inputs.begin(), graph_.inputs.end(), id) != graph_.inputs.end();
+    if (!input_names_.contains(name) && !tensors_.is_derived_from_constants(id)) graph_.outputs.push_back({name, id});
   }
 
   /// Whatever is read must be there now.
@@ -317,7 +315,7 @@ class Importer {
   void add_outputs() {
     for (const auto& output : model_.graph().output()) {
       const bool is_known = tensors_.is_known(output.name());
-      if (!faults_.empty() && (!is_known || is_input(tensors_.id(output.name())))) continue;  // left out
+      if (!faults_.empty() && (!is_known || input_names_.contains(output.name()))) continue;  // left out
       if (!is_known) {
         throw UsageError(fmt::format("graph output \"{}\" hangs on a tensor that nothing writes", output.name()));
       }
@@ -346,6 +344,8 @@ class Importer {
   std::set<std::string> reads_;
   std::vector<std::string> faults_;
   std::map<std::string, std::string> why_left_out_;
+  std::map<std::string, const onnx::ValueInfoProto*> declared_;  // what the file says of tensors between nodes
+  std::set<std::string> input_names_;
   std::set<std::string> loose_ends_;  // read by what is left out
   int calls_ = 0;                     // of functions, one in the other
   int64_t left_inlined_bytes_ = 0;
