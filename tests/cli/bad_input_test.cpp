@@ -55,6 +55,11 @@ TEST_F(BadInput, UnsupportedOperatorsAreAllNamed) {
   expect_refusal({"extract", bad}, 2, {"DFT_spectrum", "NonZero_places", "Unique_unique", "--skip-unsupported"});
 }
 
+TEST_F(BadInput, UnknownVerbsAndPassesAreNamed) {
+  expect_refusal({"db", "look"}, 2, {"`look`", "stats", "merge"});
+  expect_refusal({"extract", model(), "--after", "nopass"}, 2, {"--after", "nopass", "fold_constants"});
+}
+
 TEST_F(BadInput, DynamicShapeWithoutBinding) {
   expect_refusal({"build", model(), "--target", "rtx4090", "-o", path("p.pkg")}, 2, {"image", "--shape"});
   expect_refusal({"tune", model(), "--db", path("d.db"), "--device", "virtual:rtx4090"}, 2, {"image", "--shape"});

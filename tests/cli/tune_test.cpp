@@ -148,6 +148,29 @@ TEST_F(TuneTest, FiltersByTaskOperatorAndList) {
   }
 }
 
+TEST_F(TuneTest, WithNothingMissingNoRunIsBegun) {
+  json(tune(path("a.db"), {"--trials-per-task", "1"}));
+  const int64_t before = records(path("a.db"));
+  const Json runs = json({"db", "runs", path("a.db")});
+  const ProgramResult result = run(tune(path("a.db"), {"--trials-per-task", "1", "--only-misses", "--seed", "2"}));
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out + result.err, HasSubstr("nothing to tune"));
+  EXPECT_EQ(records(path("a.db")), before);
+  EXPECT_EQ(json({"db", "runs", path("a.db")}), runs);
+}
+
+TEST_F(TuneTest, KindsOfOperatorsAndBeginningsOfKeys) {
+  const ProgramResult wrong = run(tune(path("a.db"), {"--op", "conv"}));
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--op conv"));
+  EXPECT_THAT(wrong.err, HasSubstr("conv2d"));
+  const Json tuned = json(tune(path("a.db"), {"--trials-per-task", "1", "--op", "conv2d"}));
+  const std::string task = tuned["tasks"][0]["key"].get<std::string>();
+  const Json whole = json({"db", "best", path("a.db"), "--task", task});
+  EXPECT_FALSE(whole["records"].empty()) << whole;
+  EXPECT_EQ(json({"db", "best", path("a.db"), "--task", task.substr(0, 15)}), whole);
+}
+
 TEST_F(TuneTest, UnlikeDevicesAreTunedApartInOneRun) {
   const Json tuned = json({"tune", model_, "--db", path("d.db"), "--device", "virtual:rtx4090,virtual:rtx3070",
                            "--trials", "4", "--op", "conv2d"});
